@@ -1,0 +1,30 @@
+//! Vectors and graphs on a device: embedding, exact neighbours, sentence graphs, Leiden communities.
+//!
+//! Knows no sentence, segment or network. Shapes and units used throughout: a matrix of vectors is
+//! `[n, dim]`, row-major `f32`, rows of unit length; a similarity is a cosine; the weight of an edge is
+//! `round(score · 2^14)` as `i32`; a source is a run of rows, given by ascending offsets.
+//!
+//! | door | what it does |
+//! |---|---|
+//! | [`open`] | a [`Backend`]: link, nearest, leiden |
+//! | [`open_model`], [`hashed`] | an [`Embedder`]: texts to unit vectors |
+//! | [`quality`] | how good a partition is, for reports and tests |
+
+#![forbid(unsafe_code)]
+
+mod backend;
+mod cpu;
+mod device;
+mod embed;
+mod error;
+mod graph;
+mod modularity;
+mod rows;
+
+pub use backend::{Backend, LeidenSettings, LinkSettings, Neighbour, Quality, open};
+pub use device::Device;
+pub use embed::{Embedder, EmbedderId, Fitted, Role, TokenCount, embed_whole, hashed, open_model};
+pub use error::{Error, Result};
+pub use graph::{CsrGraph, Partition, WEIGHT_ONE};
+pub use modularity::quality;
+pub use rows::{Rows, Vectors};
