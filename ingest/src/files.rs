@@ -1,0 +1,131 @@
+//! Finds the files of an import, in one fixed order.
+
+use std::path::{Path, PathBuf};
+
+use walkdir::WalkDir;
+
+use crate::decode::Trouble;
+
+/// A file to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The collection's label it belongs to.
+    pub label: String,
+    /// Its path within the import argument, `/`-separated; its own name where the argument is the file.
+    pub relative: String,
+    /// The key of a source that has no id of its own.
+    pub key: String,
+    /// Its bytes.
+    pub n_bytes: u64,
+}
+
+/// What was found under the import's arguments.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    /// Files in reading order: arguments as given, each sorted by name.
+    pub files: Vec<Found>,
+    /// What could not be looked at: the path, the path within the import (empty for all of it), why.
+    pub troubles: Vec<(PathBuf, String, Trouble)>,
+    /// The labels of the arguments that exist.
+    pub labels: Vec<String>,
+    /// Arguments that do not exist.
+    pub missing: Vec<PathBuf>,
+    /// Hidden files and folders that were left out.
+    pub n_hidden: u64,
+}
+
+/// Lists the files under `paths`. Links are followed once; a loop is a trouble, not an end.
+pub(crate) fn list(paths: &[PathBuf], collection: Option<&str>) -> Listing {
+    let mut listing = Listing::default();
+    for path in paths {
+        match std::fs::canonicalize(path) {
+            Ok(canonical) => list_one(path, &canonical, collection, &mut listing),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => listing.missing.push(path.clone()),
+            Err(error) => listing.troubles.push((path.clone(), String::new(), unreadable(&error))),
+        }
+    }
+    listing
+}
+
+fn list_one(path: &Path, canonical: &Path, collection: Option<&str>, listing: &mut Listing) {
+    let canonical_label = canonical.to_string_lossy().into_owned();
+    let label = collection.map_or_else(|| canonical_label.clone(), str::to_owned);
+    if !listing.labels.contains(&label) {
+        listing.labels.push(label.clone());
+    }
+    if !canonical.is_dir() {
+        let name = canonical.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let key = match collection {
+            Some(label) => format!("{label}/{name}"),
+            // The same key as when the folder around it is imported.
+            None => canonical_label,
+        };
+        push(path.to_path_buf(), label, name, key, listing);
+        return;
+    }
+    let mut walk = WalkDir::new(path).follow_links(true).sort_by_file_name().into_iter();
+    while let Some(step) = walk.next() {
+        let entry = match step {
+            Ok(entry) => entry,
+            Err(error) => {
+                let at = error.path().unwrap_or(path).to_path_buf();
+                let trouble = match error.loop_ancestor() {
+                    Some(ancestor) => Trouble::new(
+                        "",
+                        format!("a link that leads back to {}", ancestor.display()),
+                        "remove the link; what it leads to is read once",
+                    ),
+                    None => error.io_error().map_or_else(|| Trouble::new("", error.to_string(), ""), unreadable),
+                };
+                let relative = relative_name(&at, path);
+                listing.troubles.push((at, relative, trouble));
+                continue;
+            }
+        };
+        if entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.') {
+            listing.n_hidden += 1;
+            if entry.file_type().is_dir() {
+                walk.skip_current_dir();
+            }
+            continue;
+        }
+        if entry.file_type().is_dir() {
+            continue;
+        }
+        let relative = relative_name(entry.path(), path);
+        let key = format!("{label}/{relative}");
+        push(entry.path().to_path_buf(), label.clone(), relative, key, listing);
+    }
+}
+
+fn push(path: PathBuf, label: String, relative: String, key: String, listing: &mut Listing) {
+    match std::fs::metadata(&path) {
+        Ok(metadata) if metadata.is_file() => {
+            listing.files.push(Found { n_bytes: metadata.len(), path, label, relative, key })
+        }
+        Ok(_) => {
+            let trouble = Trouble::new("", "neither a file nor a folder", "leave it out");
+            listing.troubles.push((path, relative, trouble));
+        }
+        Err(error) => listing.troubles.push((path, relative, unreadable(&error))),
+    }
+}
+
+fn relative_name(path: &Path, root: &Path) -> String {
+    let relative = path.strip_prefix(root).unwrap_or(path);
+    let parts: Vec<String> =
+        relative.components().map(|part| part.as_os_str().to_string_lossy().into_owned()).collect();
+    parts.join("/")
+}
+
+/// A file or folder that the system refuses to open.
+pub(crate) fn unreadable(error: &std::io::Error) -> Trouble {
+    let hint = match error.kind() {
+        std::io::ErrorKind::PermissionDenied => "allow this user to read it, then import it again",
+        std::io::ErrorKind::NotFound => "a link or file whose target is gone: remove it or restore the target",
+        _ => "import it again once it can be read",
+    };
+    Trouble::new("", format!("cannot be read: {error}"), hint)
+}

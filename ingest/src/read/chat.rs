@@ -1,0 +1,404 @@
+//! Reads chat JSONL: one message a line, one source a conversation (docs/chat-jsonl.md).
+//!
+//! Two passes: the first notes where each conversation's lines lie, the second reads one conversation
+//! at a time by seeking. So conversations may interleave and only the largest one is ever in memory.
+//! Lines end in `\n` only; U+2028 and U+0085 are characters of a text.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+use index::model::{SourceKind, TimeOrigin, Timestamp};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Input, Reader};
+use super::{extension, file_name, role_named, too_large};
+use crate::decode::{self, Trouble};
+use crate::error::Result;
+use crate::files::unreadable;
+
+/// The reader of chat JSONL.
+pub(super) struct Chat;
+
+/// What a bad line's report says to do.
+const HINT: &str = "see docs/chat-jsonl.md; mend the line and import again";
+/// A title is at most so many characters of the first message.
+const TITLE_CHARS_MAX: usize = 80;
+
+impl Reader for Chat {
+    fn name(&self) -> &'static str {
+        "chat"
+    }
+
+    fn recognises(&self, head: &[u8], name: &str) -> u8 {
+        let is_jsonl = matches!(extension(name).as_str(), "jsonl" | "ndjson");
+        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+        // The first lines that parse decide: a bad first line must not lose the others.
+        for line in head.split(|&byte| byte == b'\n').take(20) {
+            let Ok(Value::Object(object)) = serde_json::from_slice::<Value>(line) else { continue };
+            if object.contains_key("strata_chat") {
+                return 100;
+            }
+            let is_message = object.get("text").is_some_and(Value::is_string)
+                && ["conversation", "author", "role"].iter().any(|key| object.contains_key(*key));
+            if is_message {
+                return if is_jsonl { 95 } else { 60 };
+            }
+        }
+        if is_jsonl { 10 } else { 0 }
+    }
+
+    fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
+        let file = match File::open(input.path) {
+            Ok(file) => file,
+            Err(error) => return emit(Event::Trouble(unreadable(&error))),
+        };
+        let mut lines = Lines::new(file, input.source_bytes_max);
+        let mut places = Places::default();
+        loop {
+            match lines.next() {
+                Err(error) => return emit(Event::Trouble(unreadable(&error))),
+                Ok(None) => break,
+                Ok(Some(line)) => {
+                    if let Err(trouble) = places.note(&line, input.source_bytes_max) {
+                        emit(Event::Trouble(trouble))?;
+                    }
+                }
+            }
+        }
+        if places.conversations.is_empty() {
+            return emit(Event::Trouble(Trouble::new("", "no message in it", HINT)));
+        }
+        let mut file = lines.reader.into_inner();
+        for (key, place) in &places.conversations {
+            if place.n_bytes > input.source_bytes_max {
+                let name = key.as_deref().unwrap_or(input.name);
+                let at = format!("conversation {name}");
+                emit(Event::Trouble(too_large(&at, place.n_bytes, input.source_bytes_max)))?;
+                continue;
+            }
+            match conversation(&mut file, place) {
+                Ok((turns, n_replaced)) => {
+                    emit(Event::Draft(draft(input, key.clone(), places.exported_at, turns, n_replaced)))?;
+                }
+                Err(error) => emit(Event::Trouble(unreadable(&error)))?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn draft(
+    input: &Input<'_>,
+    key: Option<String>,
+    exported_at: Option<Timestamp>,
+    turns: Vec<DraftTurn>,
+    n_replaced: u64,
+) -> Draft {
+    Draft {
+        title: title(&turns, key.as_deref().unwrap_or(file_name(input.name))),
+        key,
+        kind: SourceKind::Conversation,
+        form: Form::Plain,
+        exported_at,
+        metadata: BTreeMap::new(),
+        n_replaced,
+        body: DraftBody::Turns(turns),
+    }
+}
+
+fn title(turns: &[DraftTurn], otherwise: &str) -> String {
+    let first = turns.iter().map(|turn| turn.text.trim()).find(|text| !text.is_empty());
+    let line = first.and_then(|text| text.lines().next()).unwrap_or(otherwise);
+    match line.char_indices().nth(TITLE_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", line[..at].trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+/// One line with its place.
+struct Line {
+    n: u64,
+    offset: u64,
+    /// Without the line end; cut where it is over the bound.
+    bytes: Vec<u8>,
+    /// Its whole length in bytes.
+    n_bytes: u64,
+}
+
+/// Reads lines in bounded memory.
+struct Lines {
+    reader: BufReader<File>,
+    n: u64,
+    offset: u64,
+    bytes_max: u64,
+}
+
+impl Lines {
+    fn new(file: File, bytes_max: u64) -> Self {
+        Self { reader: BufReader::with_capacity(1 << 18, file), n: 0, offset: 0, bytes_max }
+    }
+
+    fn next(&mut self) -> io::Result<Option<Line>> {
+        let mut bytes = Vec::new();
+        let limit = self.bytes_max.saturating_add(1);
+        let mut n_read = self.reader.by_ref().take(limit).read_until(b'\n', &mut bytes)? as u64;
+        if n_read == 0 {
+            return Ok(None);
+        }
+        if bytes.last() == Some(&b'\n') {
+            bytes.pop();
+        } else if n_read == limit {
+            n_read += skip_line(&mut self.reader)?;
+        }
+        let line = Line { n: self.n + 1, offset: self.offset, bytes, n_bytes: n_read };
+        self.n += 1;
+        self.offset += n_read;
+        Ok(Some(line))
+    }
+}
+
+fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
+    let mut n_skipped = 0;
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok(n_skipped);
+        }
+        let (n, done) = match buffer.iter().position(|&byte| byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), false),
+        };
+        reader.consume(n);
+        n_skipped += n as u64;
+        if done {
+            return Ok(n_skipped);
+        }
+    }
+}
+
+/// Where one conversation's lines lie.
+#[derive(Default)]
+struct Place {
+    lines: Vec<(u64, u32)>,
+    n_bytes: u64,
+}
+
+/// Where every conversation's lines lie, in the order of their first lines.
+#[derive(Default)]
+struct Places {
+    exported_at: Option<Timestamp>,
+    by_key: HashMap<Option<String>, usize>,
+    conversations: Vec<(Option<String>, Place)>,
+}
+
+impl Places {
+    fn note(&mut self, line: &Line, bytes_max: u64) -> std::result::Result<(), Trouble> {
+        let at = format!("line {}", line.n);
+        if line.n_bytes > bytes_max {
+            return Err(too_large(&at, line.n_bytes, bytes_max));
+        }
+        let json = text_of(&line.bytes).map_err(|reason| Trouble::new(&at, reason, HINT))?;
+        if json.trim().is_empty() {
+            return Ok(());
+        }
+        if line.n == 1
+            && let Ok(header) = serde_json::from_str::<Header>(&json)
+        {
+            return self.take_header(&header, &at);
+        }
+        let (message, _) = parse(&json).map_err(|reason| Trouble::new(&at, reason, HINT))?;
+        let key = message.conversation.map(IdText::into_text);
+        let n_bytes = u32::try_from(line.bytes.len()).map_err(|_| too_large(&at, line.n_bytes, u64::from(u32::MAX)))?;
+        let next = self.conversations.len();
+        let idx = *self.by_key.entry(key.clone()).or_insert(next);
+        if idx == next {
+            self.conversations.push((key, Place::default()));
+        }
+        let place = &mut self.conversations[idx].1;
+        place.lines.push((line.offset, n_bytes));
+        place.n_bytes += u64::from(n_bytes);
+        Ok(())
+    }
+
+    fn take_header(&mut self, header: &Header, at: &str) -> std::result::Result<(), Trouble> {
+        if header.strata_chat != 1 {
+            let reason = format!("chat format {}, this build reads 1", header.strata_chat);
+            return Err(Trouble::new(at, reason, "export it as format 1"));
+        }
+        if let Some(time) = &header.exported_at {
+            self.exported_at = Some(time.parse().map_err(|_| bad_time(at, "exported_at", time))?);
+        }
+        Ok(())
+    }
+}
+
+fn bad_time(at: &str, field: &str, given: &str) -> Trouble {
+    Trouble::new(at, format!("{field} {given:?} is not RFC 3339 with an offset, like 2024-03-01T12:00:00Z"), HINT)
+}
+
+#[derive(Deserialize)]
+struct Header {
+    strata_chat: u64,
+    exported_at: Option<String>,
+}
+
+/// An id that archives write as a string or as a number.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum IdText {
+    Text(String),
+    Number(serde_json::Number),
+}
+
+impl IdText {
+    fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Message {
+    conversation: Option<IdText>,
+    id: Option<IdText>,
+    author: Option<String>,
+    role: Option<String>,
+    time: Option<String>,
+    text: String,
+    reply_to: Option<IdText>,
+    metadata: Option<BTreeMap<String, Value>>,
+}
+
+/// The text of a line, or why it is none.
+fn text_of(bytes: &[u8]) -> std::result::Result<String, String> {
+    match String::from_utf8(bytes.to_vec()) {
+        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+        Err(error) => Err(format!("not UTF-8 at byte {} of the line", error.utf8_error().valid_up_to())),
+    }
+}
+
+/// Reads a line's message, with lone surrogates mended and counted; its time is checked too.
+fn parse(json: &str) -> std::result::Result<(Message, u64), String> {
+    let (mended, mut n_replaced) = if json.contains("\\ud") || json.contains("\\uD") {
+        decode::mend_json_escapes(json)
+    } else {
+        (String::new(), 0)
+    };
+    let json = if n_replaced > 0 { mended.as_str() } else { json };
+    let mut message: Message = serde_json::from_str(json).map_err(|error| error.to_string())?;
+    if let Some(time) = &message.time
+        && time.parse::<Timestamp>().is_err()
+    {
+        return Err(bad_time("", "time", time).reason);
+    }
+    if message.text.contains('\0') {
+        n_replaced += message.text.matches('\0').count() as u64;
+        message.text = message.text.replace('\0', "\u{fffd}");
+    }
+    Ok((message, n_replaced))
+}
+
+/// Reads one conversation's lines again. Lines that are bad were reported by the first pass.
+fn conversation(file: &mut File, place: &Place) -> io::Result<(Vec<DraftTurn>, u64)> {
+    let mut turns = Vec::with_capacity(place.lines.len());
+    let mut ids = DerivedIds::default();
+    let mut n_replaced = 0;
+    let mut bytes = Vec::new();
+    for &(offset, n_bytes) in &place.lines {
+        file.seek(SeekFrom::Start(offset))?;
+        bytes.resize(n_bytes as usize, 0);
+        file.read_exact(&mut bytes)?;
+        let Ok((message, n)) = text_of(&bytes).and_then(|json| parse(&json)) else { continue };
+        n_replaced += n;
+        turns.push(turn(message, &mut ids));
+    }
+    Ok((turns, n_replaced))
+}
+
+fn turn(message: Message, ids: &mut DerivedIds) -> DraftTurn {
+    let author = message.author.unwrap_or_default();
+    let role = role_named(message.role.as_deref().unwrap_or_default());
+    let said_at = message.time.and_then(|time| time.parse().ok());
+    DraftTurn {
+        id: message.id.map_or_else(|| ids.next(&author, role, said_at, &message.text), IdText::into_text),
+        author,
+        role,
+        said_at,
+        origin: if said_at.is_some() { TimeOrigin::Given } else { TimeOrigin::Unknown },
+        reply_to: message.reply_to.map(IdText::into_text),
+        session: None,
+        text: message.text,
+        metadata: message.metadata.map(plain_metadata).unwrap_or_default(),
+    }
+}
+
+/// Metadata as strings: a string as it is, anything else as its JSON.
+pub(super) fn plain_metadata(metadata: BTreeMap<String, Value>) -> BTreeMap<String, String> {
+    metadata
+        .into_iter()
+        .map(|(name, value)| match value {
+            Value::String(text) => (name, text),
+            other => (name, other.to_string()),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(bytes: &[u8]) -> (Vec<Draft>, Vec<Trouble>) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(bytes).unwrap();
+        let (mut drafts, mut troubles) = (Vec::new(), Vec::new());
+        let input = Input { path: file.path(), name: "a.jsonl", source_bytes_max: 1000 };
+        let mut emit = |event| {
+            match event {
+                Event::Draft(draft) => drafts.push(draft),
+                Event::Trouble(trouble) => troubles.push(trouble),
+            }
+            Ok(())
+        };
+        Chat.read(&input, &mut emit).unwrap();
+        (drafts, troubles)
+    }
+
+    #[test]
+    fn a_line_over_the_bound_is_skipped_and_the_next_is_read() {
+        let long = format!("{{\"text\":\"{}\"}}\n{{\"text\":\"ok\"}}", "x".repeat(2000));
+        let (drafts, troubles) = read(long.as_bytes());
+        assert_eq!((drafts.len(), troubles.len()), (1, 1));
+        assert_eq!(troubles[0].place, "line 1");
+    }
+
+    #[test]
+    fn line_separators_belong_to_texts() {
+        let (drafts, troubles) = read("{\"conversation\":1,\"text\":\"a\u{2028}b\u{85}c\"}\r\n".as_bytes());
+        assert!(troubles.is_empty());
+        let DraftBody::Turns(turns) = &drafts[0].body else { panic!() };
+        assert_eq!(turns[0].text, "a\u{2028}b\u{85}c");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+            let _ = read(&bytes);
+        }
+
+        #[test]
+        fn any_json_like_lines_are_read_without_panic(
+            lines in proptest::collection::vec(r#"\{"(text|id|time)":("[a-z\\]{0,5}"|[0-9]|\{\}|null)[,}]{0,2}"#, 0..8)
+        ) {
+            let _ = read(lines.join("\n").as_bytes());
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! How an import is done: plain data, and the components that do it as arguments beside it.
+
+use index::model::{Scope, Timestamp};
+use kernels::{Backend, Embedder};
+
+use crate::error::{Error, Result};
+use crate::read;
+
+/// The components an import works with. Arguments, never fields of the settings.
+#[derive(Clone, Copy)]
+pub struct Tools<'a> {
+    /// Turns sentences into vectors.
+    pub embedder: &'a dyn Embedder,
+    /// Compares vectors and finds communities.
+    pub backend: &'a dyn Backend,
+    /// The clock; only `main` reads a real one.
+    pub now: &'a (dyn Fn() -> Timestamp + Sync),
+}
+
+/// How sentences become chunks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChunkSettings {
+    /// A chunk's budget in wordpieces; a single longer sentence stands alone.
+    pub tokens_max: u32,
+    /// A community smaller than this joins its neighbour where the budget allows.
+    pub tokens_min: u32,
+    /// Texts with fewer sentences are cut by order, not by community.
+    pub sentences_min: u32,
+    /// Resolution of the communities: higher makes smaller ones.
+    pub resolution: f32,
+    /// Seed of the communities: equal seeds give equal chunks.
+    pub seed: u64,
+}
+
+impl ChunkSettings {
+    /// 256 wordpieces a chunk, communities from 8 sentences on.
+    pub const STANDARD: Self = Self { tokens_max: 256, tokens_min: 16, sentences_min: 8, resolution: 1.0, seed: 42 };
+}
+
+/// What is imported, where to, and within which bounds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ImportSettings {
+    /// The one exact scope that is written to.
+    pub scope: Scope,
+    /// The collection's label; `None` takes the import argument's canonical path.
+    pub collection: Option<String>,
+    /// Forces a reader by name; `None` lets each file choose.
+    pub format: Option<String>,
+    /// Reads and compares, writes nothing.
+    pub dry_run: bool,
+    /// This import is the whole truth of its collection: what is missing in it goes.
+    pub mirror: bool,
+    /// Takes deleted sources in again.
+    pub undelete: bool,
+    /// Who imports, for the ledger.
+    pub actor: String,
+    /// How sentences become chunks.
+    pub chunk: ChunkSettings,
+    /// A segment is written once this many sentences are gathered.
+    pub segment_sentences_max: u32,
+    /// A source with more bytes is skipped.
+    pub source_bytes_max: u64,
+}
+
+impl ImportSettings {
+    /// The settings of a person who chose only where to.
+    pub fn standard(scope: Scope) -> Self {
+        Self {
+            scope,
+            collection: None,
+            format: None,
+            dry_run: false,
+            mirror: false,
+            undelete: false,
+            actor: "local".to_owned(),
+            chunk: ChunkSettings::STANDARD,
+            segment_sentences_max: 50_000,
+            source_bytes_max: 64 << 20,
+        }
+    }
+
+    /// Checks what a type cannot.
+    pub(crate) fn check(&self) -> Result<()> {
+        if let Some(format) = &self.format
+            && read::reader(format).is_none()
+        {
+            return Err(Error::UnknownFormat { given: format.clone(), known: read::names().join(", ") });
+        }
+        if self.chunk.tokens_max == 0 || self.segment_sentences_max == 0 || self.source_bytes_max == 0 {
+            return Err(Error::Invalid {
+                what: "import settings",
+                reason: "a bound of 0 leaves nothing to import".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
