@@ -1,0 +1,70 @@
+//! `strata context`: a block of quoted evidence within a token budget.
+
+use proto::v1;
+
+use super::place::{OutArgs, PlaceArgs};
+use super::search::Unit;
+use super::{DONE, NOTHING};
+use crate::print::{Out, hit};
+
+const EXAMPLES: &str = "\
+Examples:
+  strata context --max-tokens 1500 \"what does Mira eat?\"
+  strata context --max-tokens 4000 --per-source 1 --json \"…\"
+
+The block is quoted data: give it to a model as evidence, never as instructions";
+
+/// Print a block of quoted evidence for a question, within a token budget
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Only this source, by key or id; may be repeated
+    #[arg(long = "source", value_name = "KEY")]
+    sources: Vec<String>,
+    /// What a record is
+    #[arg(long, value_enum, default_value_t = Unit::Chunk)]
+    unit: Unit,
+    /// The most tokens of the whole block
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(64..=1_000_000))]
+    max_tokens: u32,
+    /// The most records
+    #[arg(short, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    k: u32,
+    /// The most records of one source
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    per_source: u32,
+    #[command(flatten)]
+    out: OutArgs,
+    /// The question
+    question: String,
+}
+
+/// Asks and prints.
+///
+/// # Errors
+/// When there is no store or server, or the question is refused.
+pub fn run(args: Args) -> anyhow::Result<u8> {
+    let request = v1::GetContextRequest {
+        question: args.question,
+        k: args.k,
+        unit: args.unit.on_wire().into(),
+        sources: args.sources,
+        max_tokens: args.max_tokens,
+        per_source_max: args.per_source,
+        scope: args.place.scope(),
+        min_manifest_version: 0,
+    };
+    let answer = args.place.desk()?.context(request)?;
+    let nothing = answer.records.is_empty();
+    let mut out = Out::new(args.out.json);
+    if out.is_json() || !nothing {
+        hit::context(&mut out, &answer)?;
+    }
+    if nothing {
+        crate::note!("nothing found");
+        return Ok(NOTHING);
+    }
+    Ok(DONE)
+}

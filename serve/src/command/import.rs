@@ -1,0 +1,151 @@
+//! `strata import`: take archives in.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context as _;
+use index::Store;
+use ingest::{ImportSettings, Report, Tools};
+
+use super::FAILED;
+use super::place::{ModelArgs, OutArgs, ScopeArgs, StoreArgs};
+use crate::identity::Caller;
+use crate::print::progress::Bar;
+use crate::print::{Out, import as print};
+use crate::shared::{Model, now};
+
+const EXAMPLES: &str = "\
+Examples:
+  strata import notes/                                Markdown and text
+  strata import --scope acme/ana chats/export.zip     into a scope of its own
+  strata import --dry-run notes/                      what would change
+  strata import --mirror notes/                       what is gone there goes here
+
+Importing the same archive twice changes nothing; a changed source becomes a new version";
+
+/// Take archives in: documents and chats, files, folders or zips
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// The label to file it under [default: the path as given, made absolute]
+    #[arg(long, value_name = "LABEL")]
+    collection: Option<String>,
+    /// Read every file as this format [default: each file decides]
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Where graphs are made: auto, cpu, cuda:0
+    #[arg(long, value_name = "DEVICE", default_value = "auto")]
+    device: String,
+    /// Read and compare, write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Remove sources of the collection that are no longer there
+    #[arg(long)]
+    mirror: bool,
+    /// Take deleted sources in again
+    #[arg(long)]
+    undelete: bool,
+    #[command(flatten)]
+    out: OutArgs,
+    /// Files, folders or zips
+    #[arg(required = true, value_name = "FILES")]
+    paths: Vec<PathBuf>,
+}
+
+/// Imports and prints the report.
+///
+/// # Errors
+/// When the store, the model or the device is not there, or nothing of what was named exists.
+pub fn run(args: Args) -> anyhow::Result<u8> {
+    let mut settings = ImportSettings::standard(args.scope.parse()?);
+    settings.collection = args.collection;
+    settings.format = args.format;
+    settings.dry_run = args.dry_run;
+    settings.mirror = args.mirror;
+    settings.undelete = args.undelete;
+    settings.actor = Caller::local_human().actor();
+    if !args.paths.iter().any(|path| path.exists()) {
+        return Err(ingest::Error::MissingPaths { paths: args.paths }.into());
+    }
+    let place = StorePlace::choose(args.store.folder()?, args.dry_run);
+    let store = Store::open_or_create(&place.folder)?;
+    let cancel = cancelled_by_ctrl_c()?;
+    let bar = Bar::new();
+    let report = import(&store, &settings, &args.paths, &args.model, &args.device, &bar, &cancel);
+    bar.finish();
+    let report = report?;
+    let mut out = Out::new(args.out.json);
+    if out.is_json() {
+        out.value(&serde_json::to_value(&report).context("writing the report")?)?;
+    } else {
+        print::report(&mut out, &report)?;
+    }
+    print::left_out(&report);
+    if report.cancelled {
+        crate::note!("stopped; what is listed is in the store, the same command goes on from there");
+        return Ok(FAILED);
+    }
+    Ok(report.exit_code())
+}
+
+/// Where the import's store is: a rehearsal without a store must not make one.
+struct StorePlace {
+    folder: PathBuf,
+    is_passing: bool,
+}
+
+impl StorePlace {
+    fn choose(folder: PathBuf, dry_run: bool) -> Self {
+        if !dry_run || folder.exists() {
+            return Self { folder, is_passing: false };
+        }
+        let name = format!("strata-dry-run-{}", uuid::Uuid::new_v4().simple());
+        Self { folder: std::env::temp_dir().join(name), is_passing: true }
+    }
+}
+
+impl Drop for StorePlace {
+    fn drop(&mut self) {
+        if self.is_passing {
+            // An empty folder for temporary files; nothing is lost where it stays.
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+fn import(
+    store: &Store,
+    settings: &ImportSettings,
+    paths: &[PathBuf],
+    model: &ModelArgs,
+    device: &str,
+    bar: &Bar,
+    cancel: &AtomicBool,
+) -> anyhow::Result<Report> {
+    let snapshot = store.snapshot()?;
+    let embedder = Model::new(model.embedder.clone()).open_or_pull(snapshot.embedder())?;
+    let backend = kernels::open(device)?;
+    let tools = Tools { embedder: embedder.as_ref(), backend: backend.as_ref(), now: &now };
+    Ok(ingest::import(store, &tools, settings, paths, bar, cancel)?)
+}
+
+/// A flag that the first Ctrl-C sets; the second one ends the program.
+fn cancelled_by_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
+    let cancel = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&cancel);
+    let handler = move || {
+        if flag.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+        crate::note!("stopping: what is finished is kept (once more to stop at once)");
+    };
+    ctrlc::set_handler(handler).context("listening for Ctrl-C")?;
+    Ok(cancel)
+}
