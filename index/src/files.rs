@@ -97,6 +97,21 @@ impl Folder {
         Self { root: root.to_owned() }
     }
 
+    /// Makes the folder `root` with one folder in it, where they are not there yet.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn create(root: &Path, inner: &str) -> Result<()> {
+        let failed = |source| Error::Io { action: "write", path: root.to_owned(), source };
+        fs::create_dir_all(root.join(inner)).map_err(failed)?;
+        sync_folder(root).map_err(failed)?;
+        if let Some(parent) = root.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            // Without leave to read the parent its names cannot be synced; the store itself is whole.
+            drop(sync_folder(parent));
+        }
+        Ok(())
+    }
+
     fn io(&self, action: &'static str, path: &str) -> impl FnOnce(io::Error) -> Error + use<> {
         let path = self.root.join(path);
         move |source| Error::Io { action, path, source }
@@ -182,7 +197,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Makes the names in one folder last. Systems without such a call keep names with the files.
-pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 

@@ -213,6 +213,23 @@ pub(crate) fn newest(files: &dyn Files) -> Result<u64> {
     Ok(numbers(files)?.last().copied().unwrap_or(0))
 }
 
+/// The newest manifest's number, from one that is known to be there. Numbers have no gaps, so that
+/// looking up the next few is enough, and costs nothing of what a long history would cost to list.
+pub(crate) fn newest_after(files: &dyn Files, known: u64) -> Result<u64> {
+    const STEPS_MAX: u64 = 64;
+    if known == 0 {
+        return newest(files);
+    }
+    for number in known + 1..=known + STEPS_MAX {
+        match files.read(&path(number)) {
+            Ok(_) => {}
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(number - 1),
+            Err(error) => return Err(error),
+        }
+    }
+    newest(files)
+}
+
 /// A manifest read from the store, with the digest its successor must name.
 pub(crate) struct Published {
     /// The manifest.

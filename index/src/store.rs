@@ -1,14 +1,13 @@
 //! A store: a folder of numbered manifests and finished segments, read and written through one seam.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::commit::{self, Commit, Committed};
 use crate::error::{Error, Result};
-use crate::files::{Files, Folder, sync_folder};
+use crate::files::{Files, Folder};
 use crate::manifest;
 use crate::merge;
 use crate::segment::{Place, Segment};
@@ -42,13 +41,7 @@ impl Store {
     /// # Errors
     /// [`Error::Io`]; else as [`Store::snapshot`].
     pub fn open_or_create(path: &Path) -> Result<Self> {
-        let failed = |source| Error::Io { action: "write", path: path.to_owned(), source };
-        fs::create_dir_all(path.join(manifest::FOLDER)).map_err(failed)?;
-        sync_folder(path).map_err(failed)?;
-        if let Some(parent) = path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-            // Without leave to read the parent its names cannot be synced; the store itself is whole.
-            drop(sync_folder(parent));
-        }
+        Folder::create(path, manifest::FOLDER)?;
         Self::open(path)
     }
 
@@ -69,14 +62,14 @@ impl Store {
         &self.place.root
     }
 
-    /// The newest version. Costs one listing where nothing is new, else the reading of what is new.
+    /// The newest version. Costs one failed look-up where nothing is new, else the reading of what is new.
     ///
     /// # Errors
     /// [`Error::Corrupt`] naming the file, [`Error::Incompatible`], [`Error::Io`].
     pub fn snapshot(&self) -> Result<Arc<Snapshot>> {
         for _ in 0..TRIES_MAX {
             let before = Arc::clone(&self.newest());
-            let number = manifest::newest(&*self.place.files)?;
+            let number = manifest::newest_after(&*self.place.files, before.version())?;
             if number <= before.version() {
                 return Ok(before);
             }

@@ -8,9 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use index::Store;
 use index::model::{ChunkKind, Role, Scope, SourceEntry, SourceId, SourceKind, Timestamp};
-use strata_ingest::{
-    Body, ImportSettings, NewSource, NewTurn, Report, Silent, Tools, add_source, append_turns, import,
-};
+use ingest::{Body, ImportSettings, NewSource, NewTurn, Report, Silent, Tools, add_source, append_turns, import};
 
 /// A store, an archive and the tools to bring one into the other.
 struct World {
