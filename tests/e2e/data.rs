@@ -16,7 +16,7 @@ fn locomo_goes_in_turn_by_turn() {
     let asked =
         ["search", "--json", "--unit", "turn", "--source", "conv-30", "-k", "10", "Jon lost his job as a banker"];
     let hits = world.on_store(&asked).succeeds().json_lines();
-    let found = hits.iter().any(|hit| hit["turn_ids"] == serde_json::json!(["D1:2"]));
+    let found = hits.iter().any(|hit| hit["turn_ids"] == serde_json::json!(["conv-30/D1:2"]));
     assert!(found, "the turn that says so is among ten");
     assert!(hits.iter().all(|hit| hit["source_key"] == "conv-30"));
     assert!(hits.iter().all(|hit| hit["said_at"].is_string()), "sessions have dates");
