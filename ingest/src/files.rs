@@ -1,5 +1,6 @@
 //! Finds the files of an import, in one fixed order.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
@@ -46,6 +47,12 @@ pub(crate) fn list(paths: &[PathBuf], collection: Option<&str>) -> Listing {
             Err(error) => listing.troubles.push((path.clone(), String::new(), unreadable(&error))),
         }
     }
+    // One file named twice, by itself and by its folder, is read once.
+    let mut met = HashSet::new();
+    listing.files.retain(|file| {
+        let canonical = std::fs::canonicalize(&file.path).unwrap_or_else(|_| file.path.clone());
+        met.insert((file.key.clone(), canonical))
+    });
     listing
 }
 

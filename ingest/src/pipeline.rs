@@ -74,6 +74,7 @@ struct Run<'a> {
     /// Drafts that are not yet compared and split.
     wave: Vec<(Origin, Draft)>,
     wave_bytes: usize,
+    wave_ids: HashSet<SourceId>,
     /// The segment under way.
     batch: Vec<Prepared>,
     batch_ids: HashSet<SourceId>,
@@ -105,6 +106,7 @@ impl<'a> Run<'a> {
             report,
             wave: Vec::new(),
             wave_bytes: 0,
+            wave_ids: HashSet::new(),
             batch: Vec::new(),
             batch_ids: HashSet::new(),
             batch_sentences: 0,
@@ -183,6 +185,7 @@ impl<'a> Run<'a> {
                     self.skip(&shown, trouble);
                 }
                 Event::Draft(draft) => {
+                    let is_named_by_path = draft.key.is_none();
                     let origin = Origin {
                         file: shown.clone(),
                         scope: self.settings.scope.clone(),
@@ -191,7 +194,12 @@ impl<'a> Run<'a> {
                         collection: file.label.clone(),
                         path: file.relative.clone(),
                     };
-                    self.gather(origin, draft)?;
+                    if is_named_by_path && self.seen.contains(&origin.id()) {
+                        // Two arguments under one label hold a file of one name: two sources, not two versions.
+                        self.skip(&shown, same_key(&origin.key));
+                    } else {
+                        self.gather(origin, draft)?;
+                    }
                 }
             }
             started = (self.tools.now)();
@@ -203,13 +211,13 @@ impl<'a> Run<'a> {
 
     fn gather(&mut self, origin: Origin, draft: Draft) -> Result<()> {
         let id = origin.id();
-        let comes_again = self.batch_ids.contains(&id) || self.wave.iter().any(|(origin, _)| origin.id() == id);
-        if comes_again {
+        if self.batch_ids.contains(&id) || self.wave_ids.contains(&id) {
             // A second export of one conversation is a version of its own: the first goes in before it.
             self.settle()?;
             self.flush()?;
         }
         self.seen.insert(id);
+        self.wave_ids.insert(id);
         self.wave_bytes += text_bytes(&draft);
         self.wave.push((origin, draft));
         if self.wave_bytes >= WAVE_BYTES {
@@ -222,6 +230,7 @@ impl<'a> Run<'a> {
     fn settle(&mut self) -> Result<()> {
         let wave = std::mem::take(&mut self.wave);
         self.wave_bytes = 0;
+        self.wave_ids.clear();
         let started = (self.tools.now)();
         let mut fresh: Vec<(Origin, Draft, State)> = Vec::new();
         for (origin, draft) in wave {
@@ -370,6 +379,14 @@ impl<'a> Run<'a> {
         }
         gone
     }
+}
+
+fn same_key(key: &str) -> Trouble {
+    Trouble::new(
+        "",
+        format!("another file of this import is {key} too"),
+        "import the two folders under different --collection labels",
+    )
 }
 
 fn text_bytes(draft: &Draft) -> usize {

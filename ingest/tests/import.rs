@@ -45,11 +45,15 @@ impl World {
     }
 
     fn import(&self, change: impl FnOnce(&mut ImportSettings)) -> Report {
+        self.import_paths(&[self.path()], change)
+    }
+
+    fn import_paths(&self, paths: &[PathBuf], change: impl FnOnce(&mut ImportSettings)) -> Report {
         let mut settings = ImportSettings::standard(Scope::local());
         settings.collection = Some("c".to_owned());
         change(&mut settings);
         let cancel = AtomicBool::new(false);
-        import(&self.store, &self.tools(), &settings, &[self.path()], &Silent, &cancel).unwrap()
+        import(&self.store, &self.tools(), &settings, paths, &Silent, &cancel).unwrap()
     }
 
     fn newest(&self, reader: &str, key: &str) -> SourceEntry {
@@ -129,6 +133,21 @@ fn bad_files_are_named_and_the_others_go_in() {
     assert!(skipped[0].starts_with("bad.jsonl line 2: "), "{skipped:#?}");
     assert!(skipped[2].starts_with("latin.txt byte 3: not UTF-8"), "{skipped:#?}");
     assert!(report.skipped.iter().all(|s| !s.hint.is_empty()));
+}
+
+#[test]
+fn two_files_of_one_key_are_not_two_versions() {
+    let world = World::new();
+    world.put("a/notes.md", "The left notes.\n");
+    world.put("b/notes.md", "The right notes.\n");
+    let [a, b] = ["a", "b"].map(|name| world.path().join(name));
+    let report = world.import_paths(&[a.clone(), b], |_| {});
+    assert_eq!((report.imported.len(), report.skipped.len(), report.exit_code()), (1, 1, 3));
+    assert!(report.skipped[0].reason.contains("c/notes.md"), "{}", report.skipped[0].reason);
+    assert_eq!(world.newest("markdown", "c/notes.md").text, "The left notes.\n");
+    // The twin: one file named twice is one file.
+    let again = world.import_paths(&[a.clone(), a.join("notes.md")], |_| {});
+    assert_eq!((again.unchanged.len(), again.skipped.len(), again.exit_code()), (1, 0, 0));
 }
 
 #[test]
