@@ -46,7 +46,7 @@ pub fn questions(text: &str) -> Result<Questions, String> {
         let id = sample["sample_id"].as_str().ok_or("a sample without sample_id")?;
         let known = turn_ids(&sample["conversation"]);
         for qa in sample["qa"].as_array().ok_or("a sample without qa")? {
-            let evidence = evidence(&qa["evidence"], &known);
+            let evidence = evidence(id, &qa["evidence"], &known);
             if evidence.is_empty() {
                 questions.n_left_out += 1;
                 continue;
@@ -68,10 +68,11 @@ fn turn_ids(conversation: &Value) -> BTreeSet<&str> {
     turns.filter_map(|turn| turn["dia_id"].as_str()).collect()
 }
 
-fn evidence(given: &Value, known: &BTreeSet<&str>) -> BTreeSet<String> {
+/// The evidence as turn ids of the store: `sample_id/dia_id`.
+fn evidence(sample: &str, given: &Value, known: &BTreeSet<&str>) -> BTreeSet<String> {
     let listed = given.as_array().into_iter().flatten().filter_map(Value::as_str);
     let ids = listed.flat_map(|ids| ids.split([';', ' ']));
-    ids.filter(|id| known.contains(id)).map(str::to_owned).collect()
+    ids.filter(|id| known.contains(id)).map(|id| format!("{sample}/{id}")).collect()
 }
 
 /// Sums of recall, over all questions and by category.
@@ -141,14 +142,14 @@ mod tests {
         let questions = questions(FILE).unwrap();
         assert_eq!((questions.asked.len(), questions.n_left_out), (2, 2));
         assert_eq!(questions.asked[0].evidence.len(), 2);
-        assert_eq!(questions.asked[1].evidence.iter().collect::<Vec<_>>(), ["D1:2"]);
+        assert_eq!(questions.asked[1].evidence.iter().collect::<Vec<_>>(), ["one/D1:2"]);
     }
 
     #[test]
     fn recall_is_the_share_of_the_evidence_within_the_depth() {
         let questions = questions(FILE).unwrap();
         let mut recall = Recall::default();
-        let ranked: Vec<String> = ["D1:1", "D9:1", "D9:2", "D9:3", "D9:4", "D2:1"].map(str::to_owned).to_vec();
+        let ranked: Vec<String> = ["1:1", "9:1", "9:2", "9:3", "9:4", "2:1"].map(|id| format!("one/D{id}")).to_vec();
         recall.add(&questions.asked[0], &ranked);
         recall.add(&questions.asked[1], &ranked);
         let report = recall.report();
