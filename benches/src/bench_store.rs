@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use index::model::{Scope, ScopeSet, Timestamp};
 use index::search::{Answer, Query, Unit};
@@ -12,9 +13,6 @@ use kernels::{Backend, Embedder, Role};
 
 /// Any failure of a measurement.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-/// The time of every write: what is measured does not depend on it.
-pub const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
 
 /// A store with what is needed to write to it and ask it.
 pub struct BenchStore {
@@ -41,7 +39,7 @@ impl BenchStore {
 
     /// Calls `work` with the components that write.
     pub fn with_tools<T>(&self, work: impl FnOnce(&Tools<'_>) -> T) -> T {
-        work(&Tools { embedder: self.embedder.as_ref(), backend: self.backend.as_ref(), now: &|| NOW })
+        work(&Tools { embedder: self.embedder.as_ref(), backend: self.backend.as_ref(), now: &clock })
     }
 
     /// Imports `path`, by the reader called `format` or by each file's own.
@@ -78,4 +76,10 @@ impl BenchStore {
         };
         Ok(index::search::search(snapshot, &self.scopes, &query)?)
     }
+}
+
+/// The wall clock: the report's seconds by stage are taken from it.
+fn clock() -> Timestamp {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }

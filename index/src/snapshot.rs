@@ -182,8 +182,12 @@ impl Snapshot {
     }
 
     /// The vector of a text that is a sentence somewhere in the store, so that it need not be embedded again.
-    pub fn vector(&self, digest: &TextDigest) -> Option<&[f32]> {
-        self.segments.iter().find_map(|segment| segment.vector_with(digest))
+    ///
+    /// # Errors
+    /// As [`Segment::vectors`].
+    pub fn vector(&self, digest: &TextDigest) -> Result<Option<&[f32]>> {
+        let found = self.segments.iter().map(|segment| segment.vector_with(digest));
+        found.filter_map(Result::transpose).next().transpose()
     }
 }
 

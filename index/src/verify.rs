@@ -141,7 +141,7 @@ impl Check<'_> {
             return;
         }
         let folder = format!("{}/{}", segment::FOLDER, entry.name);
-        match Segment::open(self.place, entry) {
+        match Segment::open(self.place, entry).and_then(|opened| opened.load().map(|()| opened)) {
             Ok(opened) => self.rows(&opened, &folder),
             Err(error) => self.error(&folder, &error),
         }

@@ -47,7 +47,7 @@ pub(crate) fn all(batch: &mut [Prepared], dim: usize, backend: &dyn Backend, sna
     let leading = Leading::of_batch(batch, dim);
     by_name(batch, &leading, &mut owned);
     cross_source(&leading, &leading, dim, backend, &mut owned)?;
-    if let Some(base) = Leading::of_base(batch, dim, snapshot) {
+    if let Some(base) = Leading::of_base(batch, dim, snapshot)? {
         cross_source(&leading, &base, dim, backend, &mut owned)?;
     }
     for (prepared, edges) in batch.iter_mut().zip(owned) {
@@ -148,8 +148,11 @@ impl<'a> Leading<'a> {
 
     /// What the store holds now in the batch's scope, less what the batch replaces; `None` where it is
     /// nothing or too much.
-    fn of_base(batch: &[Prepared], dim: usize, snapshot: &'a Snapshot) -> Option<Self> {
-        let scope: &Scope = &batch.first()?.entry.source.scope;
+    fn of_base(batch: &[Prepared], dim: usize, snapshot: &'a Snapshot) -> Result<Option<Self>> {
+        let Some(first) = batch.first() else {
+            return Ok(None);
+        };
+        let scope: &Scope = &first.entry.source.scope;
         let replaced: HashSet<SourceId> = batch.iter().map(|prepared| prepared.entry.source.id).collect();
         let mut leading = Self { chunks: Vec::new(), means: Vec::new() };
         for (number, segment) in (0..).zip(snapshot.segments()) {
@@ -163,7 +166,7 @@ impl<'a> Leading<'a> {
                 }
                 let range = segment.chunks_of(row);
                 let first = segment.sentences_of(row).start as usize;
-                let vectors = segment.vectors().get(first * dim..).unwrap_or_default();
+                let vectors = segment.vectors()?.get(first * dim..).unwrap_or_default();
                 for chunk in &segment.chunks()[range.start as usize..range.end as usize] {
                     if leads(source.kind, chunk) {
                         leading.means.extend(mean(chunk, vectors, dim));
@@ -171,11 +174,11 @@ impl<'a> Leading<'a> {
                     }
                 }
                 if leading.chunks.len() > BASE_CHUNKS_MAX {
-                    return None;
+                    return Ok(None);
                 }
             }
         }
-        (!leading.chunks.is_empty()).then_some(leading)
+        Ok((!leading.chunks.is_empty()).then_some(leading))
     }
 }
 

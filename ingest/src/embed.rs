@@ -43,7 +43,7 @@ pub(crate) fn all(
     let mut rows: HashMap<TextDigest, usize> = HashMap::new();
     let mut vectors: Vec<f32> = Vec::new();
     {
-        let wanted = wanted(batch, snapshot, known, &mut counts);
+        let wanted = wanted(batch, snapshot, known, &mut counts)?;
         progress.embedded(counts.n_cached, counts.n_cached);
         for call in wanted.chunks(CALL_TEXTS_MAX) {
             if cancel.load(Ordering::Relaxed) {
@@ -65,7 +65,7 @@ pub(crate) fn all(
         for sentence in &entry.sentences {
             let vector = match rows.get(&sentence.digest) {
                 Some(&row) => vectors.get(row * dim..(row + 1) * dim),
-                None => snapshot.vector(&sentence.digest).or_else(|| known.get(&sentence.digest).map(Vec::as_slice)),
+                None => snapshot.vector(&sentence.digest)?.or_else(|| known.get(&sentence.digest).map(Vec::as_slice)),
             };
             let vector = vector.filter(|vector| vector.len() == dim).ok_or_else(|| Error::Invalid {
                 what: "embedder",
@@ -84,13 +84,18 @@ struct Wanted<'a> {
 }
 
 /// The texts that have no vector yet, each once, shortest first.
-fn wanted<'a>(batch: &'a [Prepared], snapshot: &Snapshot, known: &Known, counts: &mut Counts) -> Vec<Wanted<'a>> {
+fn wanted<'a>(
+    batch: &'a [Prepared],
+    snapshot: &Snapshot,
+    known: &Known,
+    counts: &mut Counts,
+) -> Result<Vec<Wanted<'a>>> {
     let mut seen: HashSet<TextDigest> = HashSet::new();
     let mut wanted = Vec::new();
     for entry in batch.iter().map(|prepared| &prepared.entry) {
         for sentence in &entry.sentences {
             let digest = sentence.digest;
-            let is_there = seen.contains(&digest) || snapshot.vector(&digest).is_some() || known.contains_key(&digest);
+            let is_there = seen.contains(&digest) || snapshot.vector(&digest)?.is_some() || known.contains_key(&digest);
             if is_there {
                 counts.n_cached += 1;
                 continue;
@@ -102,5 +107,5 @@ fn wanted<'a>(batch: &'a [Prepared], snapshot: &Snapshot, known: &Known, counts:
     }
     // Ties by digest: the order of the texts must not depend on anything but the texts.
     wanted.sort_by_key(|text| (text.n_tokens, text.digest));
-    wanted
+    Ok(wanted)
 }

@@ -26,7 +26,7 @@ use crate::version::{Origin, Outcome, Rights, State, against};
 /// Text that is gathered before it is split, all cores at once.
 const WAVE_BYTES: usize = 8 << 20;
 /// A segment is also full once it holds so much text.
-const SEGMENT_BYTES: usize = 64 << 20;
+const SEGMENT_BYTES: usize = 32 << 20;
 
 /// Imports files and folders into a store. Importing the same twice changes nothing.
 ///

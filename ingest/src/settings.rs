@@ -74,7 +74,7 @@ impl ImportSettings {
             undelete: false,
             actor: "local".to_owned(),
             chunk: ChunkSettings::STANDARD,
-            segment_sentences_max: 50_000,
+            segment_sentences_max: 20_000,
             source_bytes_max: 64 << 20,
         }
     }

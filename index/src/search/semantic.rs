@@ -39,8 +39,10 @@ impl Cosines {
             return Ok(Self(cosines));
         }
         let chosen = choose_parts(reach, vector, lexical, exact_max)?;
-        let computed: Vec<(&Part, Vec<Option<f32>>)> =
-            chosen.into_par_iter().map(|part| (part, part_cosines(reach.segment(part), part, vector))).collect();
+        let computed: Vec<(&Part, Vec<Option<f32>>)> = chosen
+            .into_par_iter()
+            .map(|part| Ok((part, part_cosines(reach.segment(part), part, vector)?)))
+            .collect::<Result<_>>()?;
         for (part, values) in computed {
             cosines[part.slots()].copy_from_slice(&values);
         }
@@ -124,17 +126,17 @@ fn best_slots(scores: &[f32], n: usize) -> Vec<usize> {
 }
 
 /// The cosine of every row of `part`: half its best sentence, half the mean of its sentences.
-fn part_cosines(segment: &Segment, part: &Part, vector: &[f32]) -> Vec<Option<f32>> {
+fn part_cosines(segment: &Segment, part: &Part, vector: &[f32]) -> Result<Vec<Option<f32>>> {
     let sentences = segment.sentences_of(part.source_row);
-    let dim = segment.dim();
+    let (dim, vectors) = (segment.dim(), segment.vectors()?);
     let dots: Vec<f32> = sentences
         .clone()
         .map(|row| {
             let at = row as usize * dim;
-            dot(&segment.vectors()[at..at + dim], vector)
+            dot(&vectors[at..at + dim], vector)
         })
         .collect();
-    match part.field {
+    let cosines = match part.field {
         Field::Turn => {
             let own = &segment.sentences()[sentences.start as usize..sentences.end as usize];
             let first_turn = segment.turns_of(part.source_row).start;
@@ -158,7 +160,8 @@ fn part_cosines(segment: &Segment, part: &Part, vector: &[f32]) -> Vec<Option<f3
                 combine(&values, 0..values.len())
             })
             .collect(),
-    }
+    };
+    Ok(cosines)
 }
 
 fn combine(dots: &[f32], range: Range<usize>) -> Option<f32> {

@@ -2,6 +2,7 @@
 //!
 //! `writer` makes the folder, `open` checks and opens it, `reader` lends its rows, `vector` and `text` are its indexes.
 
+mod lazy;
 mod open;
 mod reader;
 mod terms;

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
+use super::lazy::Lazy;
 use super::reader::{Inverted, Segment, Terminology, order, usize_range};
 use super::terms::Terms;
 use super::text::TextIndex;
@@ -79,6 +80,24 @@ impl Checked {
     }
 }
 
+/// The vectors, to be decoded when they are first wanted.
+fn lazy_vectors(files: &mut Checked, dim: u32, n_rows: u32) -> Lazy<Vec<f32>> {
+    let path = files.folder.join(names::VECTORS);
+    let bytes = files.files.remove(names::VECTORS);
+    Lazy::new(move || {
+        let vectors = match &bytes {
+            Some(bytes) => vectors::decode(bytes.clone(), &path, dim)?,
+            None => Vec::new(),
+        };
+        let expected = n_rows as usize * dim as usize;
+        if vectors.len() != expected {
+            let reason = format!("it holds {} numbers, the manifest says {expected}", vectors.len());
+            return Err(Error::Corrupt { path: path.clone(), reason });
+        }
+        Ok(vectors)
+    })
+}
+
 impl Segment {
     /// Opens the segment that a manifest lists. Reads all of it but the texts, and hashes those too.
     ///
@@ -92,7 +111,7 @@ impl Segment {
         let sources = files.table(names::SOURCES, sources::decode)?;
         let turns = files.table(names::TURNS, turns::decode)?;
         let sentences = files.table(names::SENTENCES, sentences::decode)?;
-        let vectors = files.table(names::VECTORS, |bytes, path| vectors::decode(bytes, path, dim))?;
+        let vectors = lazy_vectors(&mut files, dim, entry.counts.sentences);
         let chunks = files.table(names::CHUNKS, chunks::decode)?;
         let edges = files.table(names::EDGES, edges::decode)?;
         let texts = files.table(names::TEXTS, |bytes, path| Texts::open(bytes, path).map(Some))?;
@@ -131,13 +150,9 @@ impl Segment {
             chunks: len(self.chunks.rows.len()),
             edges: len(self.edges.rows.len()),
         };
-        let n_vectors = self.vectors.len() / self.dim().max(1);
         let n_texts = self.texts.as_ref().map_or(self.sources.len(), Texts::len);
-        if found != self.entry.counts || n_vectors != self.sentences.rows.len() || n_texts != self.sources.len() {
-            let reason = format!(
-                "it has {found:?}, {n_vectors} vectors and {n_texts} texts, the manifest says {:?}",
-                self.entry.counts
-            );
+        if found != self.entry.counts || n_texts != self.sources.len() {
+            let reason = format!("it has {found:?} and {n_texts} texts, the manifest says {:?}", self.entry.counts);
             return Err(Error::Corrupt { path: folder.to_owned(), reason });
         }
         Ok(())
@@ -151,7 +166,8 @@ impl Segment {
         }
         if let Some(bytes) = files.remove(names::VECTOR_INDEX) {
             let path = folder.join(names::VECTOR_INDEX);
-            self.vector_index = Some(VectorIndex::open(&bytes, &path, self.sentences.rows.len(), self.dim())?);
+            let (n_rows, dim) = (self.sentences.rows.len(), self.dim());
+            self.vector_index = Some(Lazy::new(move || VectorIndex::open(&bytes, &path, n_rows, dim)));
         }
         let inner = |(name, bytes): (String, Bytes)| Some((name.strip_prefix(names::TEXT_INDEX)?.to_owned(), bytes));
         let files: BTreeMap<String, Bytes> = files.into_iter().filter_map(inner).collect();

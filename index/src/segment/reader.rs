@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use super::lazy::Lazy;
 use super::text::TextIndex;
 use super::vector::VectorIndex;
 use super::{FOLDER, Field, SegmentMeta, chunk_text};
@@ -21,7 +22,7 @@ pub struct Segment {
     pub(super) sources: Vec<Source>,
     pub(super) turns: turns::Turns,
     pub(super) sentences: sentences::Sentences,
-    pub(super) vectors: Vec<f32>,
+    pub(super) vectors: Lazy<Vec<f32>>,
     pub(super) chunks: chunks::Chunks,
     pub(super) edges: edges::Edges,
     pub(super) texts: Option<Texts>,
@@ -31,7 +32,7 @@ pub struct Segment {
     pub(super) chunk_starts: Vec<u32>,
     pub(super) edge_starts: Vec<u32>,
     pub(super) text_index: Terminology,
-    pub(super) vector_index: Option<VectorIndex>,
+    pub(super) vector_index: Option<Lazy<VectorIndex>>,
     pub(super) sources_by_id: Vec<u32>,
     pub(super) chunks_by_id: OnceLock<Vec<u32>>,
     pub(super) sentences_by_digest: OnceLock<Vec<u32>>,
@@ -141,9 +142,12 @@ impl Segment {
         self.chunks.source[row as usize]
     }
 
-    /// The vectors of its sentences, `[n_sentences, dim]`, row-major, unit length.
-    pub fn vectors(&self) -> &[f32] {
-        &self.vectors
+    /// The vectors of its sentences, `[n_sentences, dim]`, row-major, unit length. The first call decodes them.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] where the table does not hold what the manifest says.
+    pub fn vectors(&self) -> Result<&[f32]> {
+        Ok(self.vectors.get()?)
     }
 
     /// A source's retained text; empty for a deleted version. Decodes about 256 KiB if it was not read lately.
@@ -228,16 +232,26 @@ impl Segment {
             return Ok(None);
         };
         let norm = dot(vector, vector).sqrt().max(f32::MIN_POSITIVE);
-        let score = |row: u32| (row, dot(vector, self.vector_of(row)) / norm);
-        let mut found: Vec<(u32, f32)> = index.nearest(vector, k, allowed)?.into_iter().map(score).collect();
+        let score = |row: u32| Ok((row, dot(vector, self.vector_of(row)?) / norm));
+        let rows = index.get()?.nearest(vector, k, allowed)?;
+        let mut found: Vec<(u32, f32)> = rows.into_iter().map(score).collect::<Result<_>>()?;
         found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         Ok(Some(found))
     }
 
     /// The vector of a sentence row, which must exist.
-    pub fn vector_of(&self, sentence_row: u32) -> &[f32] {
+    ///
+    /// # Errors
+    /// As [`Segment::vectors`].
+    pub fn vector_of(&self, sentence_row: u32) -> Result<&[f32]> {
         let start = sentence_row as usize * self.dim();
-        &self.vectors[start..start + self.dim()]
+        Ok(&self.vectors()?[start..start + self.dim()])
+    }
+
+    /// Decodes what is otherwise decoded when it is first wanted: for those who check a store.
+    pub(crate) fn load(&self) -> Result<()> {
+        self.vectors()?;
+        self.vector_index.as_ref().map_or(Ok(()), |index| index.get().map(|_| ()))
     }
 
     /// The row of the highest version of a source.
@@ -257,12 +271,14 @@ impl Segment {
     }
 
     /// The vector of a text that is a sentence here.
-    pub(crate) fn vector_with(&self, digest: &TextDigest) -> Option<&[f32]> {
+    pub(crate) fn vector_with(&self, digest: &TextDigest) -> Result<Option<&[f32]>> {
         let digest_of = |row: usize| self.sentences.rows[row].digest;
         let rows = self.sentences_by_digest.get_or_init(|| order(self.sentences.rows.len(), digest_of));
         let start = rows.partition_point(|&row| digest_of(row as usize) < *digest);
-        let row = *rows.get(start)?;
-        (digest_of(row as usize) == *digest).then(|| self.vector_of(row))
+        match rows.get(start) {
+            Some(&row) if digest_of(row as usize) == *digest => self.vector_of(row).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// A whole source version read back.
@@ -274,7 +290,7 @@ impl Segment {
             text: self.text(source_row)?.to_string(),
             turns: self.turns.rows[usize_range(self.turns_of(source_row))].to_vec(),
             sentences: self.sentences.rows[usize_range(sentences)].to_vec(),
-            vectors: self.vectors[floats].to_vec(),
+            vectors: self.vectors()?[floats].to_vec(),
             chunks: self.chunks.rows[usize_range(self.chunks_of(source_row))].to_vec(),
             edges: self.edges.rows[usize_range(self.edges_of(source_row))].to_vec(),
         })

@@ -80,8 +80,8 @@ fn rows_are_found_by_id_scope_and_text() {
     assert_eq!(snapshot.source(&grant("acme"), &given.source.id), None);
     assert_eq!(snapshot.sources(&grant("acme")).len(), 1);
     let digest = given.sentences[2].digest;
-    assert_eq!(snapshot.vector(&digest), Some(&vector(&digest)[..]));
-    assert_eq!(snapshot.vector(&TextDigest::of("never said")), None);
+    assert_eq!(snapshot.vector(&digest).unwrap(), Some(&vector(&digest)[..]));
+    assert_eq!(snapshot.vector(&TextDigest::of("never said")).unwrap(), None);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_nearest_allowed_sentence_is_found() {
     store.commit(commit_of(vec![entry("local", "k", 1, &lines.join("\n"))], false)).unwrap();
     let snapshot = store.snapshot().unwrap();
     let segment = &snapshot.segments()[0];
-    let asked = segment.vector_of(17).to_vec();
+    let asked = segment.vector_of(17).unwrap().to_vec();
     let found = segment.nearest(&asked, 3, &|_| true).unwrap().unwrap();
     assert_eq!((found.len(), found[0].0), (3, 17));
     assert!((found[0].1 - 1.0).abs() < 1e-5);

@@ -18,13 +18,13 @@ use crate::shared::{Model, now};
 const EXAMPLES: &str = "\
 Examples:
   strata import notes/                                Markdown and text
-  strata import --scope acme/ana chats/export.zip     into a scope of its own
+  strata import --scope acme/ana chats/export.jsonl   into a scope of its own
   strata import --dry-run notes/                      what would change
   strata import --mirror notes/                       what is gone there goes here
 
 Importing the same archive twice changes nothing; a changed source becomes a new version";
 
-/// Take archives in: documents and chats, files, folders or zips
+/// Take archives in: documents and chats, files and folders
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -54,7 +54,7 @@ pub struct Args {
     undelete: bool,
     #[command(flatten)]
     out: OutArgs,
-    /// Files, folders or zips
+    /// Files or folders
     #[arg(required = true, value_name = "FILES")]
     paths: Vec<PathBuf>,
 }

@@ -27,7 +27,7 @@ pub const FAILED: u8 = 2;
 const EXAMPLES: &str = "\
 Examples:
   strata demo                                  see it work on a small archive
-  strata import notes/ chats/export.zip        take an archive in
+  strata import notes/ chats/export.jsonl      take an archive in
   strata search \"where does Ana live?\"         ask it
   strata context --max-tokens 1500 \"…\"         a block of evidence for a prompt
   strata serve                                 answer over gRPC on 127.0.0.1:7077
