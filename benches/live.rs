@@ -45,6 +45,7 @@ fn main() -> Result<()> {
         "add_ms": percentiles(&adds),
         "search_ms": {"before": percentiles(&before), "after": percentiles(&after)},
         "segments": snapshot.segments().len(),
+        "segment_folders": std::fs::read_dir(folder.path().join("live/segments"))?.count(),
         "manifest_version": snapshot.version(),
         "race": race(&folder.path().join("race"), &embedder)?,
         "machine": machine::describe(),

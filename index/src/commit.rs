@@ -79,9 +79,15 @@ impl<'a> Attempt<'a> {
         writer::write(self.place, &recipe, entries)
     }
 
-    /// Ends an attempt that is published, or may be: its folders stay.
+    /// Ends an attempt that is published: its folders stay.
     fn keep(mut self) {
         self.folders.clear();
+    }
+
+    /// Ends an attempt that may be published: its folders stay, and its lock file says that it was not ended.
+    fn abandon(mut self) {
+        self.folders.clear();
+        self.lock = None;
     }
 }
 
@@ -166,7 +172,7 @@ pub(crate) fn publish(
             // Whether the manifest is there, and lasts, is unknown: its segments must stay.
             Err(error) => {
                 tracing::warn!(number = manifest.number, %error, "outcome of a commit unknown");
-                attempt.keep();
+                attempt.abandon();
                 return Err(error);
             }
         }

@@ -170,8 +170,7 @@ pub(crate) fn sweep_orphans(place: &Place) -> Result<u32> {
     let known = referenced(place)?;
     let mut n_removed = 0;
     for name in names.filter(|name| !known.contains(*name)) {
-        let attempt = name.split_once('-').map_or(name, |(attempt, _)| attempt);
-        let lock_path = format!("{LOCKS}/{attempt}");
+        let lock_path = format!("{LOCKS}/{}", attempt_of(name));
         let Some(lock) = place.files.lock(&lock_path)? else {
             continue;
         };
@@ -183,6 +182,26 @@ pub(crate) fn sweep_orphans(place: &Place) -> Result<u32> {
         drop(lock);
     }
     Ok(n_removed)
+}
+
+/// Segments that were published once, in a store that has no manifest any more.
+///
+/// A writer that was killed before it published leaves its lock behind; one that published does not.
+pub(crate) fn bereft(place: &Place) -> Result<Vec<String>> {
+    if manifest::newest(&*place.files)? > 0 {
+        return Ok(Vec::new());
+    }
+    let mut folders: Vec<String> = place.files.list(segment::FOLDER)?;
+    folders.iter_mut().for_each(|name| name.truncate(name.trim_end_matches('/').len()));
+    let locks: HashSet<String> = place.files.list(LOCKS)?.into_iter().collect();
+    folders.retain(|name| !locks.contains(attempt_of(name)));
+    // A first commit may have been published between the two look-ups.
+    Ok(if manifest::newest(&*place.files)? > 0 { Vec::new() } else { folders })
+}
+
+/// The attempt that wrote a segment.
+fn attempt_of(segment: &str) -> &str {
+    segment.split_once('-').map_or(segment, |(attempt, _)| attempt)
 }
 
 /// The names of the newest version's segments.

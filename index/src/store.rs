@@ -53,7 +53,12 @@ impl Store {
         let place = Place { files, root: path.to_owned() };
         let newest = Mutex::new(Arc::new(Snapshot::empty()));
         let store = Self { place, newest, merging: Mutex::new(()) };
-        store.snapshot()?;
+        if store.snapshot()?.version() == 0
+            && let Some(segment) = merge::bereft(&store.place)?.first()
+        {
+            let reason = format!("it is empty, yet segment {segment} was published: restore it from a backup");
+            return Err(Error::Corrupt { path: store.place.path(manifest::FOLDER), reason });
+        }
         Ok(store)
     }
 

@@ -10,6 +10,7 @@ use crate::commit::broken_rule;
 use crate::error::{Error, Result};
 use crate::files::{Files, Folder, TEMP_PREFIX};
 use crate::manifest::{self, Manifest, SegmentEntry};
+use crate::merge;
 use crate::model::{ChunkId, SourceEntry, SourceId, TextDigest};
 use crate::segment::{self, Field, Place, Segment, Terms};
 
@@ -182,6 +183,10 @@ impl Check<'_> {
     }
 
     fn orphans(&mut self, entries: &[SegmentEntry]) -> Result<()> {
+        for segment in merge::bereft(self.place)? {
+            let reason = format!("it is empty, yet segment {segment} was published");
+            self.problem(self.place.path(manifest::FOLDER), reason);
+        }
         let known: BTreeSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         for name in self.place.files.list(segment::FOLDER)? {
             let name = name.trim_end_matches('/');

@@ -81,3 +81,22 @@ fn verify_names_every_damaged_file_and_orphan() {
     assert_eq!(report.orphans.len(), 1);
     assert!(matches!(crate::verify(&segment), Err(Error::NoStore { .. })));
 }
+
+#[test]
+fn a_store_that_lost_its_manifests_is_not_an_empty_one() {
+    let root = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(root.path()).unwrap();
+    store.commit(commit_of(vec![entry("local", "a", 1, "Ana: one. two")], false)).unwrap();
+    drop(store);
+    std::fs::remove_file(root.path().join(format!("manifest/{:020}", 1))).unwrap();
+    assert!(matches!(Store::open_or_create(root.path()), Err(Error::Corrupt { .. })));
+    assert_eq!(crate::verify(root.path()).unwrap().problems.len(), 1);
+    // The twin: a first writer that was killed before it published left its lock, and is only swept away.
+    let segment = std::fs::read_dir(root.path().join("segments")).unwrap().next().unwrap().unwrap().file_name();
+    let attempt = segment.to_str().unwrap().split_once('-').unwrap().0.to_owned();
+    std::fs::write(root.path().join("locks").join(attempt), b"").unwrap();
+    let store = Store::open_or_create(root.path()).unwrap();
+    store.commit(commit_of(vec![entry("local", "b", 1, "Bo: three")], false)).unwrap();
+    assert_eq!(std::fs::read_dir(root.path().join("segments")).unwrap().count(), 1);
+    assert!(crate::verify(root.path()).unwrap().problems.is_empty());
+}

@@ -95,8 +95,8 @@ pub fn folder(name: &str) -> PathBuf {
 /// Opens an embedder: `hashed`, a known model's name, or a model's folder.
 ///
 /// # Errors
-/// [`Error::ModelAbsent`], whose hint is the command that fetches it; [`Error::ModelUnknown`]; what
-/// reading the model's files gives.
+/// [`Error::ModelAbsent`], whose hint is the command that fetches it; [`Error::ModelUnknown`];
+/// [`Error::ModelDigest`] where a known model's weights are not the published ones; what reading the model's files gives.
 pub fn open(name_or_dir: &str) -> Result<Box<dyn Embedder>> {
     open_in(&root(), name_or_dir)
 }
@@ -110,7 +110,13 @@ fn open_in(root: &Path, name_or_dir: &str) -> Result<Box<dyn Embedder>> {
         if !is_present(known, &folder) {
             return Err(Error::ModelAbsent { name: known.name.to_owned(), folder });
         }
-        return Ok(kernels::open_model(&folder)?);
+        let embedder = kernels::open_model(&folder)?;
+        // The model hashed its weights while it read them: under a known name they are the published ones or none.
+        if embedder.id().digest != known.sha256 {
+            let (found, expected) = (embedder.id().digest.clone(), known.sha256.to_owned());
+            return Err(Error::ModelDigest { path: folder.join(WEIGHTS), found, expected });
+        }
+        return Ok(embedder);
     }
     let folder = Path::new(name_or_dir);
     if folder.is_dir() {
