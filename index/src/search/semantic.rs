@@ -185,3 +185,34 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
     sums.iter().sum::<f32>() + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TextDigest;
+    use crate::search::query::Unit;
+    use crate::tests::{commit_of, entry, grant, memory_store, vector};
+
+    #[test]
+    fn the_index_finds_what_comparing_all_finds() {
+        let (_, store) = memory_store();
+        let text = |i: u32| format!("Ana: stone {i}. Under bridge {}\nBo: water {i}", i * 3);
+        let entries = (0..60).map(|i| entry("local", &format!("k{i}"), 1, &text(i)));
+        store.commit(commit_of(entries.collect(), false)).unwrap();
+        let snapshot = store.snapshot().unwrap();
+        let reach = Reach::new(&snapshot, &grant("local"), Unit::Turn, &[]);
+        let words = vec![0.0; reach.n_slots()];
+        let best = |cosines: &[Option<f32>]| {
+            let known = cosines.iter().enumerate().filter_map(|(slot, cosine)| Some((slot, (*cosine)?)));
+            known.max_by(|a, b| a.1.total_cmp(&b.1)).map(|(slot, _)| slot)
+        };
+        for i in 0..60 {
+            let asked = vector(&TextDigest::of(&format!("water {i}")));
+            let all = Cosines::compute_bounded(&reach, &asked, &words, usize::MAX).unwrap();
+            let found = Cosines::compute_bounded(&reach, &asked, &words, 0).unwrap();
+            assert_eq!(best(found.own()), best(all.own()));
+            let differs = |(found, all): (&Option<f32>, &Option<f32>)| found.is_some() && found != all;
+            assert!(!found.own().iter().zip(all.own()).any(differs), "an index changed a cosine");
+        }
+    }
+}

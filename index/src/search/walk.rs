@@ -21,7 +21,7 @@ const EDGES_MAX: usize = 200_000;
 /// Walks from `query.from` and returns the chunks reached, best path first.
 ///
 /// Edges are walked both ways; one with an end that `scopes` may not see is not there. Work is
-/// O(edges of the store + hops · edges met), bounded by 200,000 edges met.
+/// O(edges met · segments), bounded by 200,000 edges met; the first walk of a snapshot sorts its edges.
 ///
 /// # Errors
 /// [`Error::NotFound`] for a start that the caller may not see or that does not exist,
@@ -33,7 +33,7 @@ pub fn walk(snapshot: &Snapshot, scopes: &ScopeSet, query: &WalkQuery) -> Result
             return Err(Error::NotFound { noun: "chunk", given: start.to_string() });
         }
     }
-    let graph = Visible::new(snapshot, scopes, &query.kinds);
+    let graph = Visible { snapshot, scopes, kinds: &query.kinds };
     let mut best: Vec<(ChunkId, Path)> = best_paths(&graph, &query.from, query.hops).into_iter().collect();
     best.retain(|(chunk, _)| !query.from.contains(chunk));
     best.sort_by(|(a, x), (b, y)| y.weight.total_cmp(&x.weight).then(a.cmp(b)));
@@ -125,35 +125,44 @@ impl EdgeView<'_> {
     }
 }
 
-/// The edges whose ends may both be seen, by either end.
+/// The edges whose ends may both be seen, looked up where the walk comes by.
 struct Visible<'a> {
-    by_end: HashMap<ChunkId, Vec<EdgeView<'a>>>,
+    snapshot: &'a Snapshot,
+    scopes: &'a ScopeSet,
+    kinds: &'a [EdgeKind],
 }
 
 impl<'a> Visible<'a> {
-    fn new(snapshot: &'a Snapshot, scopes: &ScopeSet, kinds: &[EdgeKind]) -> Self {
-        let mut by_end: HashMap<ChunkId, Vec<EdgeView<'a>>> = HashMap::new();
-        let edges = snapshot.segments().iter().filter(|segment| segment.tenant() == scopes.tenant());
-        for edge in edges.flat_map(|segment| segment.edges()) {
-            let wanted = kinds.is_empty() || kinds.contains(&edge.kind);
-            let seen = |end: &ChunkId| snapshot.chunk(scopes, end).is_some();
-            if wanted && seen(&edge.from) && seen(&edge.to) {
-                by_end.entry(edge.from).or_default().push(EdgeView { edge, forward: true });
-                by_end.entry(edge.to).or_default().push(EdgeView { edge, forward: false });
+    /// The edges of current sources at `node`, in a fixed order.
+    fn views(&self, node: ChunkId) -> Vec<EdgeView<'a>> {
+        let mut views = Vec::new();
+        let tenant = self.scopes.tenant();
+        for (segment_idx, segment) in (0..).zip(self.snapshot.segments()) {
+            if segment.tenant() != tenant {
+                continue;
             }
+            let (starting, ending) = segment.edges_at(&node);
+            let rows = starting.iter().map(|row| (row, true)).chain(ending.iter().map(|row| (row, false)));
+            let current = rows.filter(|(row, _)| self.snapshot.is_current(segment_idx, segment.source_of_edge(**row)));
+            views.extend(current.map(|(row, forward)| EdgeView { edge: &segment.edges()[*row as usize], forward }));
         }
-        for views in by_end.values_mut() {
-            views.sort_by_key(|view| (view.edge.from, view.edge.to, view.edge.kind));
-        }
-        Self { by_end }
+        views.retain(|view| self.is_seen(view));
+        views.sort_by_key(|view| (view.edge.from, view.edge.to, view.edge.kind));
+        views
+    }
+
+    fn is_seen(&self, view: &EdgeView<'_>) -> bool {
+        let other = if view.forward { view.edge.to } else { view.edge.from };
+        let is_wanted = self.kinds.is_empty() || self.kinds.contains(&view.edge.kind);
+        is_wanted && self.snapshot.chunk(self.scopes, &other).is_some()
     }
 }
 
 /// An edge seen from the node it is walked from.
 #[derive(Clone, Copy)]
-struct Walked<'g, 'a>(&'g EdgeView<'a>);
+struct Walked<'a>(EdgeView<'a>);
 
-impl<'g, 'a> EdgeRef for Walked<'g, 'a> {
+impl<'a> EdgeRef for Walked<'a> {
     type NodeId = ChunkId;
     type EdgeId = (ChunkId, ChunkId, EdgeKind);
     type Weight = EdgeView<'a>;
@@ -167,7 +176,7 @@ impl<'g, 'a> EdgeRef for Walked<'g, 'a> {
     }
 
     fn weight(&self) -> &EdgeView<'a> {
-        self.0
+        &self.0
     }
 
     fn id(&self) -> Self::EdgeId {
@@ -185,10 +194,10 @@ impl<'a> Data for Visible<'a> {
     type EdgeWeight = EdgeView<'a>;
 }
 
-type Views<'g, 'a> = std::iter::Map<std::slice::Iter<'g, EdgeView<'a>>, fn(&'g EdgeView<'a>) -> Walked<'g, 'a>>;
+type Edges<'a> = std::iter::Map<std::vec::IntoIter<EdgeView<'a>>, fn(EdgeView<'a>) -> Walked<'a>>;
 
-impl<'g, 'a> IntoNeighbors for &'g Visible<'a> {
-    type Neighbors = std::iter::Map<Views<'g, 'a>, fn(Walked<'g, 'a>) -> ChunkId>;
+impl<'a> IntoNeighbors for &Visible<'a> {
+    type Neighbors = std::iter::Map<Edges<'a>, fn(Walked<'a>) -> ChunkId>;
 
     fn neighbors(self, node: ChunkId) -> Self::Neighbors {
         self.edges(node).map(|edge| edge.target())
@@ -196,18 +205,20 @@ impl<'g, 'a> IntoNeighbors for &'g Visible<'a> {
 }
 
 impl<'g, 'a> IntoEdgeReferences for &'g Visible<'a> {
-    type EdgeRef = Walked<'g, 'a>;
-    type EdgeReferences = Box<dyn Iterator<Item = Walked<'g, 'a>> + 'g>;
+    type EdgeRef = Walked<'a>;
+    type EdgeReferences = Box<dyn Iterator<Item = Walked<'a>> + 'g>;
 
     fn edge_references(self) -> Self::EdgeReferences {
-        Box::new(self.by_end.values().flatten().filter(|view| view.forward).map(Walked))
+        let chunks = self.snapshot.segments().iter().flat_map(|segment| segment.chunks());
+        let seen = chunks.filter(|chunk| self.snapshot.chunk(self.scopes, &chunk.id).is_some());
+        Box::new(seen.flat_map(|chunk| self.edges(chunk.id)).filter(|edge| edge.0.forward))
     }
 }
 
-impl<'g, 'a> IntoEdges for &'g Visible<'a> {
-    type Edges = Views<'g, 'a>;
+impl<'a> IntoEdges for &Visible<'a> {
+    type Edges = Edges<'a>;
 
     fn edges(self, node: ChunkId) -> Self::Edges {
-        self.by_end.get(&node).map_or(&[][..], Vec::as_slice).iter().map(Walked)
+        self.views(node).into_iter().map(Walked)
     }
 }

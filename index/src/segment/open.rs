@@ -135,6 +135,8 @@ impl Segment {
             vector_index: None,
             chunks_by_id: OnceLock::new(),
             sentences_by_digest: OnceLock::new(),
+            edges_by_start: OnceLock::new(),
+            edges_by_end: OnceLock::new(),
         };
         segment.check_counts(&folder)?;
         segment.open_indexes(files)?;

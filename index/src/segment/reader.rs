@@ -36,6 +36,8 @@ pub struct Segment {
     pub(super) sources_by_id: Vec<u32>,
     pub(super) chunks_by_id: OnceLock<Vec<u32>>,
     pub(super) sentences_by_digest: OnceLock<Vec<u32>>,
+    pub(super) edges_by_start: OnceLock<Vec<u32>>,
+    pub(super) edges_by_end: OnceLock<Vec<u32>>,
 }
 
 /// Where postings come from.
@@ -263,11 +265,20 @@ impl Segment {
 
     /// The chunk rows with an id: more than one only where two versions of a source are kept here.
     pub(crate) fn chunks_with(&self, id: &ChunkId) -> &[u32] {
-        let id_of = |row: usize| self.chunks.rows[row].id;
-        let rows = self.chunks_by_id.get_or_init(|| order(self.chunks.rows.len(), id_of));
-        let start = rows.partition_point(|&row| id_of(row as usize) < *id);
-        let n_equal = rows[start..].iter().take_while(|&&row| id_of(row as usize) == *id).count();
-        &rows[start..start + n_equal]
+        equal_rows(&self.chunks_by_id, self.chunks.rows.len(), |row| self.chunks.rows[row].id, id)
+    }
+
+    /// The edge rows that start at a chunk, and those that end at it. The first call sorts all of them.
+    pub(crate) fn edges_at(&self, id: &ChunkId) -> (&[u32], &[u32]) {
+        let edges = &self.edges.rows;
+        let starting = equal_rows(&self.edges_by_start, edges.len(), |row| edges[row].from, id);
+        let ending = equal_rows(&self.edges_by_end, edges.len(), |row| edges[row].to, id);
+        (starting, ending)
+    }
+
+    /// The source row of an edge row, which must exist: that of the chunk it starts at.
+    pub fn source_of_edge(&self, row: u32) -> u32 {
+        self.edges.source[row as usize]
     }
 
     /// The vector of a text that is a sentence here.
@@ -295,6 +306,19 @@ impl Segment {
             edges: self.edges.rows[usize_range(self.edges_of(source_row))].to_vec(),
         })
     }
+}
+
+/// The rows whose id is `id`, by an order that the first caller makes.
+fn equal_rows<'a>(
+    ordered: &'a OnceLock<Vec<u32>>,
+    n_rows: usize,
+    id_of: impl Fn(usize) -> ChunkId,
+    id: &ChunkId,
+) -> &'a [u32] {
+    let rows = ordered.get_or_init(|| order(n_rows, &id_of));
+    let start = rows.partition_point(|&row| id_of(row as usize) < *id);
+    let n_equal = rows[start..].iter().take_while(|&&row| id_of(row as usize) == *id).count();
+    &rows[start..start + n_equal]
 }
 
 fn rows_of(starts: &[u32], source_row: u32) -> Range<u32> {

@@ -5,6 +5,7 @@ mod corrupt;
 mod crash;
 mod merge;
 mod round_trip;
+mod search;
 
 use std::collections::BTreeMap;
 use std::path::Path;
