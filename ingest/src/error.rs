@@ -23,7 +23,7 @@ pub enum Error {
         paths: Vec<PathBuf>,
     },
     /// A format that no reader has.
-    #[error("no reader is called {given:?}; there are: {known}")]
+    #[error("no reader is called {given:?}")]
     UnknownFormat {
         /// As given.
         given: String,
@@ -114,7 +114,12 @@ impl Error {
                 Some("import with the model that the store was written with (--model), or into a new store".to_owned())
             }
             Self::Deleted { .. } => Some("import it again with --undelete".to_owned()),
-            Self::MissingPaths { .. } => Some("name files or folders that exist".to_owned()),
+            Self::MissingPaths { .. } => {
+                Some("name files or folders that exist; check that their disk is mounted".to_owned())
+            }
+            Self::UnknownFormat { known, .. } => {
+                Some(format!("give --format one of {known}, or leave it out: each file decides"))
+            }
             Self::ModelAbsent { name, .. } => Some(format!("fetch it: strata models pull {name}")),
             Self::ModelDigest { .. } => {
                 Some("remove the folder and fetch the model again: strata models pull".to_owned())

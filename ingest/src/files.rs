@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use walkdir::WalkDir;
+use walkdir::{DirEntry, WalkDir};
 
 use crate::decode::Trouble;
 
@@ -31,18 +31,32 @@ pub(crate) struct Listing {
     pub troubles: Vec<(PathBuf, String, Trouble)>,
     /// The labels of the arguments that exist.
     pub labels: Vec<String>,
+    /// Arguments that are there and hold no file, with their labels.
+    pub empty: Vec<(PathBuf, String)>,
     /// Arguments that do not exist.
     pub missing: Vec<PathBuf>,
-    /// Hidden files and folders that were left out.
+    /// Hidden files and folders that were left out; the store's own folder counts as one.
     pub n_hidden: u64,
 }
 
-/// Lists the files under `paths`. Links are followed once; a loop is a trouble, not an end.
-pub(crate) fn list(paths: &[PathBuf], collection: Option<&str>) -> Listing {
+/// Lists the files under `paths`. Links are followed once; a loop is a trouble, not an end. The folder
+/// of the store `store` is left out: its files are no one's archive.
+pub(crate) fn list(paths: &[PathBuf], collection: Option<&str>, store: &Path) -> Listing {
     let mut listing = Listing::default();
+    let store = std::fs::canonicalize(store).unwrap_or_else(|_| store.to_path_buf());
     for path in paths {
         match std::fs::canonicalize(path) {
-            Ok(canonical) => list_one(path, &canonical, collection, &mut listing),
+            Ok(canonical) if canonical == store => {
+                let trouble = Trouble::new("", "the store itself", "name the archive to import");
+                listing.troubles.push((path.clone(), String::new(), trouble));
+            }
+            Ok(canonical) => {
+                let before = (listing.files.len(), listing.troubles.len());
+                let label = list_one(path, &canonical, collection, &store, &mut listing);
+                if before == (listing.files.len(), listing.troubles.len()) {
+                    listing.empty.push((path.clone(), label));
+                }
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => listing.missing.push(path.clone()),
             Err(error) => listing.troubles.push((path.clone(), String::new(), unreadable(&error))),
         }
@@ -56,7 +70,8 @@ pub(crate) fn list(paths: &[PathBuf], collection: Option<&str>) -> Listing {
     listing
 }
 
-fn list_one(path: &Path, canonical: &Path, collection: Option<&str>, listing: &mut Listing) {
+/// Lists one argument; returns its label.
+fn list_one(path: &Path, canonical: &Path, collection: Option<&str>, store: &Path, listing: &mut Listing) -> String {
     let canonical_label = canonical.to_string_lossy().into_owned();
     let label = collection.map_or_else(|| canonical_label.clone(), str::to_owned);
     if !listing.labels.contains(&label) {
@@ -69,8 +84,8 @@ fn list_one(path: &Path, canonical: &Path, collection: Option<&str>, listing: &m
             // The same key as when the folder around it is imported.
             None => canonical_label,
         };
-        push(path.to_path_buf(), label, name, key, listing);
-        return;
+        push(path.to_path_buf(), label.clone(), name, key, listing);
+        return label;
     }
     let mut walk = WalkDir::new(path).follow_links(true).sort_by_file_name().into_iter();
     while let Some(step) = walk.next() {
@@ -78,20 +93,12 @@ fn list_one(path: &Path, canonical: &Path, collection: Option<&str>, listing: &m
             Ok(entry) => entry,
             Err(error) => {
                 let at = error.path().unwrap_or(path).to_path_buf();
-                let trouble = match error.loop_ancestor() {
-                    Some(ancestor) => Trouble::new(
-                        "",
-                        format!("a link that leads back to {}", ancestor.display()),
-                        "remove the link; what it leads to is read once",
-                    ),
-                    None => error.io_error().map_or_else(|| Trouble::new("", error.to_string(), ""), unreadable),
-                };
-                let relative = relative_name(&at, path);
-                listing.troubles.push((at, relative, trouble));
+                listing.troubles.push((at.clone(), relative_name(&at, path), no_step(&error)));
                 continue;
             }
         };
-        if entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.') {
+        let is_hidden = entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with('.');
+        if is_hidden || is_store(&entry, store) {
             listing.n_hidden += 1;
             if entry.file_type().is_dir() {
                 walk.skip_current_dir();
@@ -104,6 +111,23 @@ fn list_one(path: &Path, canonical: &Path, collection: Option<&str>, listing: &m
         let relative = relative_name(entry.path(), path);
         let key = format!("{label}/{relative}");
         push(entry.path().to_path_buf(), label.clone(), relative, key, listing);
+    }
+    label
+}
+
+fn is_store(entry: &DirEntry, store: &Path) -> bool {
+    entry.file_type().is_dir() && std::fs::canonicalize(entry.path()).is_ok_and(|canonical| canonical == *store)
+}
+
+/// Why the walk could not take a step.
+fn no_step(error: &walkdir::Error) -> Trouble {
+    match error.loop_ancestor() {
+        Some(ancestor) => Trouble::new(
+            "",
+            format!("a link that leads back to {}", ancestor.display()),
+            "remove the link; what it leads to is read once",
+        ),
+        None => error.io_error().map_or_else(|| Trouble::new("", error.to_string(), ""), unreadable),
     }
 }
 

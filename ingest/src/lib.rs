@@ -15,6 +15,7 @@ mod edges;
 mod embed;
 mod error;
 mod files;
+mod mirror;
 pub mod models;
 mod pipeline;
 mod prepare;

@@ -8,16 +8,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use index::model::{Source, SourceEntry, SourceId, SourceState, TextDigest};
+use index::model::{Source, SourceEntry, SourceId};
 use index::{Commit, Snapshot, Store};
 use rayon::prelude::*;
 
 use crate::decode::Trouble;
 use crate::error::{Error, Result};
 use crate::files::{self, Found};
+use crate::mirror::{self, Part, Parts};
 use crate::prepare::{Prepared, prepare};
 use crate::progress::Progress;
-use crate::read::{self, Draft, DraftBody, Event, Input};
+use crate::read::{self, Draft, DraftBody, Event, Input, Reader};
 use crate::report::{Deleted, Imported, Refused, Report, Skipped, Unchanged, share};
 use crate::settings::{ImportSettings, Tools};
 use crate::store::{self, Write, seconds_between};
@@ -51,7 +52,7 @@ pub fn import(
     let mut run = Run::new(store, tools, settings, snapshot, progress, cancel);
     let listing = run.list(paths)?;
     progress.stage("read");
-    let outcome = run.files(&listing.files).and_then(|()| run.finish(&listing));
+    let outcome = run.count_parts(&listing.files).and_then(|()| run.files(&listing.files)).and_then(|()| run.finish());
     match outcome {
         Ok(()) => {}
         Err(Error::Cancelled) => run.report.cancelled = true,
@@ -82,6 +83,12 @@ struct Run<'a> {
     batch_bytes: usize,
     /// Every source this import has met: what a mirror keeps.
     seen: HashSet<SourceId>,
+    /// Labels that a mirror clears of what was not met.
+    labels: Vec<String>,
+    /// Conversations of a mirrored import that wait for their other drafts.
+    parts: Parts,
+    /// Something that may hold a conversation was not read at all: a mirror takes no turns out of one.
+    has_gap: bool,
     /// Paths within the import that could not be read: a mirror leaves their sources alone.
     unread: Vec<String>,
 }
@@ -112,6 +119,9 @@ impl<'a> Run<'a> {
             batch_sentences: 0,
             batch_bytes: 0,
             seen: HashSet::new(),
+            labels: Vec::new(),
+            parts: Parts::default(),
+            has_gap: false,
             unread: Vec::new(),
         }
     }
@@ -121,13 +131,24 @@ impl<'a> Run<'a> {
     }
 
     fn list(&mut self, paths: &[PathBuf]) -> Result<files::Listing> {
-        let listing = files::list(paths, self.settings.collection.as_deref());
+        let listing = files::list(paths, self.settings.collection.as_deref(), self.store.path());
         if !paths.is_empty() && listing.missing.len() == paths.len() {
             return Err(Error::MissingPaths { paths: listing.missing });
         }
+        let collection = self.settings.collection.as_deref();
         for path in &listing.missing {
-            self.skip(&path.display().to_string(), Trouble::new("", "does not exist", "check the path"));
+            self.skip(&path.display().to_string(), mirror::missing(self.settings.mirror, collection));
         }
+        for (path, label) in listing.empty.iter().filter(|_| self.settings.mirror) {
+            self.skip(&path.display().to_string(), mirror::nothing_found(label));
+        }
+        // One label may stand for several arguments: where one is missing or empty, none of it is gone.
+        let is_spared = |label: &str| {
+            let is_missing = !listing.missing.is_empty() && collection == Some(label);
+            is_missing || listing.empty.iter().any(|(_, empty)| empty == label)
+        };
+        self.labels = listing.labels.iter().filter(|label| !is_spared(label)).cloned().collect();
+        self.has_gap = !listing.missing.is_empty() || !listing.empty.is_empty() || !listing.troubles.is_empty();
         for (path, relative, trouble) in &listing.troubles {
             self.unread.push(relative.clone());
             self.skip(&path.display().to_string(), trouble.clone());
@@ -155,27 +176,73 @@ impl<'a> Run<'a> {
             self.file(file)?;
             self.progress.file(&file.path, file.n_bytes);
         }
+        for (origin, draft) in self.parts.rest() {
+            self.gather(origin, draft)?;
+        }
         self.settle()?;
         self.flush()
     }
 
+    /// Reads the archives of a mirrored import once to learn which conversations lie in several drafts.
+    fn count_parts(&mut self, files: &[Found]) -> Result<()> {
+        if !self.settings.mirror {
+            return Ok(());
+        }
+        let started = (self.tools.now)();
+        for file in files {
+            self.check_cancel()?;
+            let reader = match self.reader(file) {
+                Ok(reader) => reader,
+                Err(_) => {
+                    // What is empty or broken now may have held a conversation before.
+                    let is_named_so = read::may_have_keys(&file.relative);
+                    self.has_gap |= is_named_so || std::fs::File::open(&file.path).is_err();
+                    continue;
+                }
+            };
+            if !reader.has_keys() {
+                continue;
+            }
+            reader.read(&self.input(file), &mut |event| {
+                match event {
+                    Event::Draft(Draft { key: Some(key), .. }) => {
+                        self.parts.count(SourceId::of(self.settings.scope.as_str(), reader.name(), &key));
+                    }
+                    Event::Draft(_) => {}
+                    // A bad line is settled by its file's drafts; what is left out whole has no draft.
+                    Event::Trouble(trouble) => self.has_gap |= !trouble.place.starts_with("line "),
+                }
+                self.check_cancel()
+            })?;
+        }
+        self.parts.counted();
+        self.report.seconds.read += seconds_between(started, (self.tools.now)());
+        Ok(())
+    }
+
+    fn reader(&self, file: &Found) -> std::result::Result<&'static dyn Reader, Trouble> {
+        // The settings were checked: a forced format has its reader.
+        match self.settings.format.as_deref().and_then(read::reader) {
+            Some(reader) => Ok(reader),
+            None => read::choose(&file.path, &file.relative),
+        }
+    }
+
+    fn input<'f>(&self, file: &'f Found) -> Input<'f> {
+        Input { path: &file.path, name: &file.relative, source_bytes_max: self.settings.source_bytes_max }
+    }
+
     fn file(&mut self, file: &Found) -> Result<()> {
         let shown = file.path.display().to_string();
-        let chosen = match &self.settings.format {
-            Some(format) => Ok(read::reader(format)),
-            None => read::choose(&file.path, &file.relative).map(Some),
-        };
-        let reader = match chosen {
-            Ok(Some(reader)) => reader,
-            // The settings were checked: a forced format has its reader.
-            Ok(None) => return Ok(()),
+        let reader = match self.reader(file) {
+            Ok(reader) => reader,
             Err(trouble) => {
                 self.unread.push(file.relative.clone());
                 self.skip(&shown, trouble);
                 return Ok(());
             }
         };
-        let input = Input { path: &file.path, name: &file.relative, source_bytes_max: self.settings.source_bytes_max };
+        let input = self.input(file);
         let mut started = (self.tools.now)();
         let read = reader.read(&input, &mut |event| {
             self.report.seconds.read += seconds_between(started, (self.tools.now)());
@@ -185,7 +252,6 @@ impl<'a> Run<'a> {
                     self.skip(&shown, trouble);
                 }
                 Event::Draft(draft) => {
-                    let is_named_by_path = draft.key.is_none();
                     let origin = Origin {
                         file: shown.clone(),
                         scope: self.settings.scope.clone(),
@@ -194,12 +260,7 @@ impl<'a> Run<'a> {
                         collection: file.label.clone(),
                         path: file.relative.clone(),
                     };
-                    if is_named_by_path && self.seen.contains(&origin.id()) {
-                        // Two arguments under one label hold a file of one name: two sources, not two versions.
-                        self.skip(&shown, same_key(&origin.key));
-                    } else {
-                        self.gather(origin, draft)?;
-                    }
+                    self.draft(origin, draft)?;
                 }
             }
             started = (self.tools.now)();
@@ -207,6 +268,32 @@ impl<'a> Run<'a> {
         });
         self.report.seconds.read += seconds_between(started, (self.tools.now)());
         read
+    }
+
+    /// Takes one draft: by its path, by its own key, or as a part of what is met again.
+    fn draft(&mut self, origin: Origin, mut draft: Draft) -> Result<()> {
+        let is_seen = self.seen.contains(&origin.id());
+        if draft.key.is_none() {
+            if is_seen {
+                // Two arguments under one label hold a file of one name: two sources, not two versions.
+                self.skip(&origin.file, same_key(&origin));
+                return Ok(());
+            }
+            return self.gather(origin, draft);
+        }
+        if !self.settings.mirror {
+            return self.gather(origin, draft);
+        }
+        // A draft after the whole was taken was not there when the drafts were counted: it adds.
+        draft.is_complete &= !is_seen && !self.has_gap;
+        match self.parts.take(origin, draft) {
+            Part::Held => Ok(()),
+            Part::Whole(whole) => self.gather(whole.0, whole.1),
+            Part::Crowded(part) => {
+                self.skip(&part.0.file, mirror::crowded(&part.0.key));
+                self.gather(part.0, part.1)
+            }
+        }
     }
 
     fn gather(&mut self, origin: Origin, draft: Draft) -> Result<()> {
@@ -239,12 +326,7 @@ impl<'a> Run<'a> {
                 Outcome::Unchanged(source) => {
                     self.report.unchanged.push(Unchanged { file: origin.file, key: source.key });
                 }
-                Outcome::Refused => self.report.refused.push(Refused {
-                    source: origin.id().to_string(),
-                    file: origin.file,
-                    key: origin.key,
-                    hint: "it was deleted; import it again with --undelete".to_owned(),
-                }),
+                Outcome::Refused => self.refuse(origin),
             }
         }
         let compared = (self.tools.now)();
@@ -264,6 +346,15 @@ impl<'a> Run<'a> {
             }
         }
         Ok(())
+    }
+
+    fn refuse(&mut self, origin: Origin) {
+        self.report.refused.push(Refused {
+            source: origin.id().to_string(),
+            file: origin.file,
+            key: origin.key,
+            hint: "it was deleted; import it again with --undelete".to_owned(),
+        });
     }
 
     /// Writes the segment under way and forgets it.
@@ -294,8 +385,12 @@ impl<'a> Run<'a> {
         let written = store::write(&write, &self.snapshot, batch, &mut self.report.seconds)?;
         self.report.totals.embedded += written.counts.n_embedded;
         self.report.totals.cached += written.counts.n_cached;
-        self.report.totals.segments += 1;
+        self.report.totals.segments += u64::from(!written.batch.is_empty());
         written.batch.iter().for_each(|prepared| self.count(prepared));
+        for origin in written.unchanged {
+            self.report.unchanged.push(Unchanged { file: origin.file, key: origin.key });
+        }
+        written.refused.into_iter().for_each(|origin| self.refuse(origin));
         self.snapshot = self.store.snapshot()?;
         tracing::info!(version = written.manifest_version, n_sources = written.batch.len(), "segment committed");
         self.progress.stage("read");
@@ -329,21 +424,32 @@ impl<'a> Run<'a> {
         });
     }
 
-    /// Removes what a mirrored import no longer has.
-    fn finish(&mut self, listing: &files::Listing) -> Result<()> {
+    /// Removes what a mirrored import no longer has; a conflict with another writer is settled by looking again.
+    fn finish(&mut self) -> Result<()> {
         if !self.settings.mirror {
             return Ok(());
         }
-        let gone = self.gone(&listing.labels);
-        for source in &gone {
-            self.report.deleted.push(Deleted { source: source.id.to_string(), key: source.key.clone() });
-        }
-        if gone.is_empty() || self.settings.dry_run {
+        for _ in 0..store::TRIES_MAX {
+            let gone = mirror::gone(&self.snapshot, &self.settings.scope, &self.labels, &self.seen, &self.unread);
+            if !gone.is_empty() && !self.settings.dry_run {
+                let committed = self.store.commit(self.removal(&gone));
+                self.snapshot = self.store.snapshot()?;
+                match committed {
+                    Ok(_) => {}
+                    Err(index::Error::Conflict { .. }) => continue,
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            let deleted = gone.into_iter().map(|source| Deleted { source: source.id.to_string(), key: source.key });
+            self.report.deleted.extend(deleted);
             return Ok(());
         }
+        Err(index::Error::Contended { tries: store::TRIES_MAX }.into())
+    }
+
+    fn removal(&self, gone: &[Source]) -> Commit {
         let at = (self.tools.now)();
-        let entries = gone.into_iter().map(|source| tombstone(source, at)).collect();
-        self.store.commit(Commit {
+        Commit {
             actor: self.settings.actor.clone(),
             action: "mirror".to_owned(),
             reason: "missing from a mirrored import".to_owned(),
@@ -351,69 +457,25 @@ impl<'a> Run<'a> {
             embedder: store::identity(self.tools.embedder.id()),
             settings: store::settings(&self.settings.chunk),
             live: false,
-            entries,
-        })?;
-        self.snapshot = self.store.snapshot()?;
-        Ok(())
-    }
-
-    fn gone(&self, labels: &[String]) -> Vec<Source> {
-        let unread = |source: &Source| {
-            self.unread.iter().any(|path| {
-                let below = source.path.strip_prefix(path.as_str());
-                path.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            })
-        };
-        let mut gone = Vec::new();
-        for (number, segment) in (0..).zip(self.snapshot.segments()) {
-            for (row, source) in (0..).zip(segment.sources()) {
-                let is_gone = source.scope == self.settings.scope
-                    && source.state == SourceState::Live
-                    && labels.contains(&source.collection)
-                    && !self.seen.contains(&source.id)
-                    && self.snapshot.is_current(number, row);
-                if is_gone && !unread(source) {
-                    gone.push(source.clone());
-                }
-            }
+            entries: gone.iter().map(|source| mirror::tombstone(source.clone(), at)).collect(),
         }
-        gone
     }
 }
 
-fn same_key(key: &str) -> Trouble {
-    Trouble::new(
-        "",
-        format!("another file of this import is {key} too"),
-        "import the two folders under different --collection labels",
-    )
+fn same_key(origin: &Origin) -> Trouble {
+    let reason = format!("another file of this import is {} too", origin.key);
+    // A name that is not UTF-8 is read with U+FFFD for its bad bytes; another may then look the same.
+    let hint = if origin.path.contains(char::REPLACEMENT_CHARACTER) {
+        "its name is not UTF-8 and reads like the other's: rename one of the two"
+    } else {
+        "import the two folders under different --collection labels, or rename one of the two files"
+    };
+    Trouble::new("", reason, hint)
 }
 
 fn text_bytes(draft: &Draft) -> usize {
     match &draft.body {
         DraftBody::Text(text) => text.len(),
         DraftBody::Turns(turns) => turns.iter().map(|turn| turn.text.len()).sum(),
-    }
-}
-
-/// The version that hides a source: no text, no rows.
-fn tombstone(source: Source, at: index::model::Timestamp) -> SourceEntry {
-    SourceEntry {
-        source: Source {
-            version: source.version.saturating_add(1),
-            state: SourceState::Deleted,
-            digest: TextDigest::of(""),
-            recorded_at: at,
-            n_tokens: 0,
-            n_unknown: 0,
-            n_replaced: 0,
-            ..source
-        },
-        text: String::new(),
-        turns: Vec::new(),
-        sentences: Vec::new(),
-        vectors: Vec::new(),
-        chunks: Vec::new(),
-        edges: Vec::new(),
     }
 }

@@ -82,7 +82,7 @@ pub struct Deleted {
 pub struct Totals {
     /// Files that were found.
     pub files: u64,
-    /// Hidden files and folders that were left out.
+    /// Hidden files and folders that were left out; the store's own folder counts as one.
     pub hidden: u64,
     /// Their bytes.
     pub bytes: u64,

@@ -49,6 +49,12 @@ pub struct ImportSettings {
     /// Reads and compares, writes nothing.
     pub dry_run: bool,
     /// This import is the whole truth of its collection: what is missing in it goes.
+    ///
+    /// It is taken as one: the union of its files replaces what is stored of a conversation (the newest
+    /// export decides), and importing the same again changes nothing. What it could not see is no
+    /// reason to remove: a file with skipped lines only adds to its conversations; while an argument
+    /// or a file cannot be read, no conversation with a key of its own loses turns; an argument that
+    /// does not exist or holds no file removes nothing of its collection. Reads the archives twice.
     pub mirror: bool,
     /// Takes deleted sources in again.
     pub undelete: bool,

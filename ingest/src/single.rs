@@ -96,8 +96,17 @@ pub fn add_source(store: &Store, tools: &Tools<'_>, source: NewSource, actor: &s
         return Err(invalid("key", "a source needs a key of its own"));
     }
     let (body, n_replaced) = draft_body(kind, body)?;
-    let draft =
-        Draft { key: Some(key.clone()), title, kind, form: Form::Plain, exported_at, metadata, n_replaced, body };
+    let draft = Draft {
+        key: Some(key.clone()),
+        title,
+        kind,
+        form: Form::Plain,
+        exported_at,
+        metadata,
+        n_replaced,
+        is_complete: true,
+        body,
+    };
     let origin = Origin { file: String::new(), scope, reader, key, collection, path: String::new() };
     let rights = Rights { mirror: false, undelete };
     put(store, tools, origin, draft, rights, actor, "add")
@@ -137,6 +146,7 @@ pub fn append_turns(
         exported_at: newest.max(source.exported_at),
         metadata: source.metadata,
         n_replaced,
+        is_complete: true,
         body,
     };
     let origin = Origin {

@@ -15,11 +15,11 @@ use crate::prepare::{Prepared, prepare};
 use crate::progress::Progress;
 use crate::report::Seconds;
 use crate::settings::{ChunkSettings, Tools};
-use crate::version::{Outcome, Rights, against};
+use crate::version::{Origin, Outcome, Rights, against};
 use crate::{chunk, edges, embed};
 
 /// A batch is tried against so many newer versions of the store before it gives up.
-const TRIES_MAX: u32 = 5;
+pub(crate) const TRIES_MAX: u32 = 5;
 
 /// How a batch goes into the store.
 pub(crate) struct Write<'a> {
@@ -49,6 +49,10 @@ pub(crate) struct Written {
     pub manifest_version: u64,
     /// The sources as written.
     pub batch: Vec<Prepared>,
+    /// Sources that another writer put there first, just as they are here.
+    pub unchanged: Vec<Origin>,
+    /// Sources that were deleted while we worked: the deletion holds.
+    pub refused: Vec<Origin>,
     /// How many sentences got a vector, and how.
     pub counts: Counts,
 }
@@ -94,6 +98,7 @@ pub(crate) fn write(
     let mut batch = batch;
     let mut known = Known::new();
     let mut counts = Counts::default();
+    let (mut unchanged, mut refused) = (Vec::new(), Vec::new());
     for _ in 0..TRIES_MAX {
         let tried = derive(write, &snapshot, &mut batch, &known, seconds)?;
         counts.n_embedded += tried.n_embedded;
@@ -103,14 +108,16 @@ pub(crate) fn write(
         let committed = write.store.commit(commit(write, &batch));
         seconds.store += elapsed(write, started);
         match committed {
-            Ok(committed) => return Ok(Written { manifest_version: committed.version, batch, counts }),
+            Ok(committed) => {
+                return Ok(Written { manifest_version: committed.version, batch, unchanged, refused, counts });
+            }
             Err(index::Error::Conflict { .. }) => {
                 snapshot = write.store.snapshot()?;
                 known.extend(vectors(&batch));
-                batch = again(write, &snapshot, batch)?;
+                batch = again(write, &snapshot, batch, &mut unchanged, &mut refused)?;
                 if batch.is_empty() {
                     let manifest_version = snapshot.version();
-                    return Ok(Written { manifest_version, batch, counts });
+                    return Ok(Written { manifest_version, batch, unchanged, refused, counts });
                 }
             }
             Err(error) => return Err(error.into()),
@@ -210,16 +217,21 @@ fn vectors(batch: &[Prepared]) -> Known {
 }
 
 /// Reads a batch against a newer version of the store; what is now as it is in the archive falls out.
-fn again(write: &Write<'_>, snapshot: &Snapshot, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
+fn again(
+    write: &Write<'_>,
+    snapshot: &Snapshot,
+    batch: Vec<Prepared>,
+    unchanged: &mut Vec<Origin>,
+    refused: &mut Vec<Origin>,
+) -> Result<Vec<Prepared>> {
     let now = (write.tools.now)();
     let mut next = Vec::with_capacity(batch.len());
     for prepared in batch {
         let Prepared { origin, draft, .. } = prepared;
         match against(snapshot, &origin, &draft, write.rights, now)? {
             Outcome::Next(state) => next.push(prepare(origin, draft, *state, write.tools.embedder)),
-            Outcome::Unchanged(_) => {}
-            // Deleted while we worked: the deletion holds.
-            Outcome::Refused => tracing::info!(key = %origin.key, "deleted meanwhile, left out"),
+            Outcome::Unchanged(_) => unchanged.push(origin),
+            Outcome::Refused => refused.push(origin),
         }
     }
     Ok(next)

@@ -3,7 +3,7 @@
 //! A document's new text replaces the old. A conversation becomes the union by message id: of a
 //! message in both, the newer export decides; an older export adds and never hides. An export's time
 //! is what it says, else its newest message; where neither is known the order of imports decides.
-//! A mirrored import is the whole truth: what is missing in it goes.
+//! A mirrored import is the whole truth: what is missing in it goes, from drafts that are complete.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +41,7 @@ impl Origin {
 /// What an import may do to what is there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rights {
-    /// What is missing in the draft goes.
+    /// What is missing in a complete draft goes.
     pub mirror: bool,
     /// A deleted source may come back.
     pub undelete: bool,
@@ -96,7 +96,8 @@ pub(crate) fn against(
     if alone.source.digest == previous.digest || is_older_document(draft, previous) {
         return Ok(Outcome::Unchanged(Box::new(previous.clone())));
     }
-    if rights.mirror || previous.kind != draft.kind || matches!(draft.body, DraftBody::Text(_)) {
+    let is_mirror = rights.mirror && draft.is_complete;
+    if is_mirror || previous.kind != draft.kind || matches!(draft.body, DraftBody::Text(_)) {
         return Ok(Outcome::Next(Box::new(alone)));
     }
     let entry = snapshot.entry(address)?;
@@ -113,6 +114,29 @@ pub(crate) fn against(
         return Ok(Outcome::Unchanged(Box::new(previous.clone())));
     }
     Ok(Outcome::Next(Box::new(next)))
+}
+
+/// Two drafts of one conversation, the first met first, as the one draft that is their union.
+pub(crate) fn merge(first: Origin, held: Draft, second: Origin, draft: Draft) -> (Origin, Draft) {
+    let (at_first, at_second) = (exported_at(&held), exported_at(&draft));
+    let is_complete = held.is_complete && draft.is_complete;
+    let n_replaced = held.n_replaced.max(draft.n_replaced);
+    let is_second_older = is_older(at_second, at_first);
+    let (origin, newer, older) = if is_second_older { (first, held, draft) } else { (second, draft, held) };
+    let exported_at = if is_second_older { at_first } else { at_second.or(at_first) };
+    let body = match (&newer.body, &older.body) {
+        (DraftBody::Turns(_), DraftBody::Turns(_)) => DraftBody::Turns(union(draft_turns(&newer), draft_turns(&older))),
+        _ => newer.body.clone(),
+    };
+    (origin, Draft { exported_at, is_complete, n_replaced, body, ..newer })
+}
+
+/// When a draft was exported: what it says, else its newest message.
+fn exported_at(draft: &Draft) -> Option<Timestamp> {
+    draft.exported_at.or_else(|| match &draft.body {
+        DraftBody::Text(_) => None,
+        DraftBody::Turns(turns) => turns.iter().filter_map(|turn| turn.said_at).max(),
+    })
 }
 
 fn is_older(export: Option<Timestamp>, previous: Option<Timestamp>) -> bool {

@@ -3,76 +3,14 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use index::Store;
-use index::model::{ChunkKind, Role, Scope, SourceEntry, SourceId, SourceKind, Timestamp};
-use ingest::{Body, ImportSettings, NewSource, NewTurn, Report, Silent, Tools, add_source, append_turns, import};
+use index::model::{ChunkKind, Role, Scope, SourceKind};
+use ingest::{Body, ImportSettings, NewSource, NewTurn, Silent, add_source, append_turns, import};
+use world::{World, message};
 
-/// A store, an archive and the tools to bring one into the other.
-struct World {
-    folder: tempfile::TempDir,
-    store: Store,
-    embedder: Box<dyn kernels::Embedder>,
-    backend: Box<dyn kernels::Backend>,
-}
-
-fn noon() -> Timestamp {
-    Timestamp::from_micros(1_700_000_000_000_000)
-}
-
-impl World {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("in")).unwrap();
-        let store = Store::open_or_create(&folder.path().join("store")).unwrap();
-        Self { folder, store, embedder: kernels::hashed(), backend: kernels::open("cpu").unwrap() }
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.path().join("in")
-    }
-
-    fn put(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        let path = self.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
-    }
-
-    fn tools(&self) -> Tools<'_> {
-        Tools { embedder: self.embedder.as_ref(), backend: self.backend.as_ref(), now: &noon }
-    }
-
-    fn import(&self, change: impl FnOnce(&mut ImportSettings)) -> Report {
-        self.import_paths(&[self.path()], change)
-    }
-
-    fn import_paths(&self, paths: &[PathBuf], change: impl FnOnce(&mut ImportSettings)) -> Report {
-        let mut settings = ImportSettings::standard(Scope::local());
-        settings.collection = Some("c".to_owned());
-        change(&mut settings);
-        let cancel = AtomicBool::new(false);
-        import(&self.store, &self.tools(), &settings, paths, &Silent, &cancel).unwrap()
-    }
-
-    fn newest(&self, reader: &str, key: &str) -> SourceEntry {
-        let snapshot = self.store.snapshot().unwrap();
-        let id = SourceId::of("local", reader, key);
-        snapshot.entry(snapshot.newest(&id).unwrap()).unwrap()
-    }
-
-    fn texts(&self, key: &str) -> Vec<String> {
-        let entry = self.newest("chat", key);
-        entry.turns.iter().map(|turn| turn.span.slice(&entry.text).unwrap().to_owned()).collect()
-    }
-}
-
-fn message(id: &str, minute: u32, text: &str) -> String {
-    format!(
-        "{{\"conversation\":\"deck\",\"id\":\"{id}\",\"author\":\"Mira\",\"time\":\"2024-01-01T10:{minute:02}:00Z\",\"text\":\"{text}\"}}\n"
-    )
-}
+mod world;
 
 #[test]
 fn importing_twice_changes_nothing() {

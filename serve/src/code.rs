@@ -16,6 +16,8 @@ use crate::error::Error;
 
 /// The domain of every `ErrorInfo`.
 pub const DOMAIN: &str = "strata";
+/// The key of an `ErrorInfo`'s metadata that holds which field, noun or verb the reason is about.
+pub const ABOUT: &str = "about";
 /// How long a caller should wait before it tries again.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
@@ -29,11 +31,39 @@ pub fn status(failure: &Error) -> Status {
         }
         _ => chain(failure),
     };
-    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, HashMap::new());
+    let about = about(failure);
+    let metadata = (!about.is_empty()).then(|| (ABOUT.to_owned(), about));
+    let mut details = ErrorDetails::with_error_info(reason, DOMAIN, HashMap::from_iter(metadata));
     if matches!(code, Code::Unavailable | Code::ResourceExhausted) {
         details.set_retry_info(Some(RETRY_AFTER));
     }
     Status::with_error_details(code, message, details)
+}
+
+/// The reason of `failure` in the contract's words.
+pub fn reason(failure: &Error) -> &'static str {
+    code_of(failure).1
+}
+
+/// Which field, noun or verb `failure` is about; empty where the reason says all.
+pub fn about(failure: &Error) -> String {
+    match failure {
+        Error::Index(error) | Error::Ingest(ingest::Error::Index(error)) => about_index(error).to_owned(),
+        Error::Verb { verb, .. } => verb.to_string(),
+        Error::Argument { field, .. } => (*field).to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// As [`about`], for what the store says.
+pub fn about_index(failure: &index::Error) -> &'static str {
+    match failure {
+        index::Error::Id { noun, .. } | index::Error::NotFound { noun, .. } => noun,
+        index::Error::Scope { .. } => "scope",
+        index::Error::Time { .. } => "time",
+        index::Error::OutOfRange { what, .. } => what,
+        _ => "",
+    }
 }
 
 fn code_of(failure: &Error) -> (Code, &'static str) {
@@ -63,7 +93,8 @@ fn code_of(failure: &Error) -> (Code, &'static str) {
     }
 }
 
-fn code_of_kind(kind: Kind) -> (Code, &'static str) {
+/// The code and the reason of what the store says.
+pub fn code_of_kind(kind: Kind) -> (Code, &'static str) {
     match kind {
         Kind::Invalid => (Code::InvalidArgument, "INVALID"),
         Kind::NotFound => (Code::NotFound, "NOT_FOUND"),

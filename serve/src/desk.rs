@@ -11,6 +11,7 @@ use tonic::service::interceptor::InterceptedService;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Request, Status};
 
+use crate::hint::advised;
 use crate::identity::Caller;
 use crate::rpc;
 use crate::settings::Limits;
@@ -18,6 +19,9 @@ use crate::shared::Memory;
 
 /// How long a command waits for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What an address of a server looks like.
+const ADDRESS: &str = "an address is like http://127.0.0.1:7077";
 
 /// Puts the caller's token on every call.
 #[derive(Clone)]
@@ -112,16 +116,31 @@ impl Desk {
 /// # Errors
 /// When the address is none or nobody answers there.
 pub async fn connect(url: &str, token: Option<&str>) -> anyhow::Result<Client> {
-    let address = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    let address = address(url)?;
     let endpoint = Endpoint::from_shared(address)
-        .with_context(|| format!("{url} is no address of a server"))?
+        .map_err(|_| advised(format!("{url} is no address of a server"), ADDRESS))?
         .connect_timeout(CONNECT_TIMEOUT);
     let bearer = token.map(|token| format!("Bearer {token}").parse()).transpose();
-    let bearer = bearer.map_err(|_| anyhow!("the token holds characters that no token has"))?;
+    let bearer = bearer.map_err(|_| {
+        let hint = "pass the token as strata tokens new printed it: strata_ and 64 digits";
+        advised("the token holds characters that no token has", hint)
+    })?;
     let channel = endpoint.connect().await.with_context(|| format!("no server answers at {url}"))?;
     Ok(MemoryServiceClient::with_interceptor(channel, Bearer(bearer))
         .max_decoding_message_size(Limits::STANDARD.answer_bytes_max)
         .max_encoding_message_size(Limits::STANDARD.request_bytes_max))
+}
+
+/// `url` with its scheme, which is http where it names none.
+fn address(url: &str) -> anyhow::Result<String> {
+    let Some((scheme, _)) = url.split_once("://") else {
+        return Ok(format!("http://{url}"));
+    };
+    if scheme.eq_ignore_ascii_case("http") {
+        return Ok(url.to_owned());
+    }
+    // An https address would be spoken to in clear, token and all: this build has no TLS.
+    Err(advised(format!("a server is not asked over {scheme}: only http is spoken"), ADDRESS))
 }
 
 fn told(status: Status) -> anyhow::Error {

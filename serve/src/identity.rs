@@ -108,6 +108,9 @@ impl Identity {
             std::fs::read_to_string(path).map_err(|source| TokenFileError::Read { path: path.to_owned(), source })?;
         let file: TokenFile = toml::from_str(&text)
             .map_err(|source| TokenFileError::Parse { path: path.to_owned(), source: Box::new(source) })?;
+        if file.token.is_empty() {
+            return Err(TokenFileError::Empty { path: path.to_owned() });
+        }
         let holders = file.token.into_iter().enumerate().map(|(idx, entry)| {
             holder(entry).map_err(|reason| TokenFileError::Entry { path: path.to_owned(), number: idx + 1, reason })
         });

@@ -46,9 +46,7 @@ pub fn main() -> ExitCode {
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             crate::note!("error: {error:#}");
-            if let Some(hint) = hint::of(&error) {
-                crate::note!("hint: {hint}");
-            }
+            crate::note!("hint: {}", hint::of(&error));
             ExitCode::from(command::FAILED)
         }
     }

@@ -9,12 +9,12 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use index::model::{SourceKind, TimeOrigin, Timestamp};
-use serde::Deserialize;
 use serde_json::Value;
 
+use super::chat_line::{self, text_of};
 use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Input, Reader};
 use super::{extension, file_name, role_named, too_large};
-use crate::decode::{self, Trouble};
+use crate::decode::Trouble;
 use crate::error::Result;
 use crate::files::unreadable;
 
@@ -29,6 +29,10 @@ const TITLE_CHARS_MAX: usize = 80;
 impl Reader for Chat {
     fn name(&self) -> &'static str {
         "chat"
+    }
+
+    fn has_keys(&self) -> bool {
+        true
     }
 
     fn recognises(&self, head: &[u8], name: &str) -> u8 {
@@ -56,12 +60,15 @@ impl Reader for Chat {
         };
         let mut lines = Lines::new(file, input.source_bytes_max);
         let mut places = Places::default();
+        let mut is_complete = true;
         loop {
             match lines.next() {
                 Err(error) => return emit(Event::Trouble(unreadable(&error))),
                 Ok(None) => break,
                 Ok(Some(line)) => {
                     if let Err(trouble) = places.note(&line, input.source_bytes_max) {
+                        // A bad line does not say whose it is: no conversation of this file is complete.
+                        is_complete = false;
                         emit(Event::Trouble(trouble))?;
                     }
                 }
@@ -80,7 +87,9 @@ impl Reader for Chat {
             }
             match conversation(&mut file, place) {
                 Ok((turns, n_replaced)) => {
-                    emit(Event::Draft(draft(input, key.clone(), places.exported_at, turns, n_replaced)))?;
+                    let exported_at = places.exported_at;
+                    let draft = draft(input, key.clone(), turns);
+                    emit(Event::Draft(Draft { exported_at, is_complete, n_replaced, ..draft }))?;
                 }
                 Err(error) => emit(Event::Trouble(unreadable(&error)))?,
             }
@@ -89,21 +98,16 @@ impl Reader for Chat {
     }
 }
 
-fn draft(
-    input: &Input<'_>,
-    key: Option<String>,
-    exported_at: Option<Timestamp>,
-    turns: Vec<DraftTurn>,
-    n_replaced: u64,
-) -> Draft {
+fn draft(input: &Input<'_>, key: Option<String>, turns: Vec<DraftTurn>) -> Draft {
     Draft {
         title: title(&turns, key.as_deref().unwrap_or(file_name(input.name))),
         key,
         kind: SourceKind::Conversation,
         form: Form::Plain,
-        exported_at,
+        exported_at: None,
         metadata: BTreeMap::new(),
-        n_replaced,
+        n_replaced: 0,
+        is_complete: true,
         body: DraftBody::Turns(turns),
     }
 }
@@ -203,13 +207,13 @@ impl Places {
         if json.trim().is_empty() {
             return Ok(());
         }
-        if line.n == 1
-            && let Ok(header) = serde_json::from_str::<Header>(&json)
-        {
-            return self.take_header(&header, &at);
+        let header = if line.n == 1 { chat_line::header(&json) } else { None };
+        if let Some(header) = header {
+            self.exported_at = header.map_err(|reason| Trouble::new(&at, reason, HINT))?.exported_at;
+            return Ok(());
         }
-        let (message, _) = parse(&json).map_err(|reason| Trouble::new(&at, reason, HINT))?;
-        let key = message.conversation.map(IdText::into_text);
+        let message = chat_line::message(&json).map_err(|reason| Trouble::new(&at, reason, HINT))?;
+        let key = message.conversation;
         let n_bytes = u32::try_from(line.bytes.len()).map_err(|_| too_large(&at, line.n_bytes, u64::from(u32::MAX)))?;
         let next = self.conversations.len();
         let idx = *self.by_key.entry(key.clone()).or_insert(next);
@@ -221,85 +225,6 @@ impl Places {
         place.n_bytes += u64::from(n_bytes);
         Ok(())
     }
-
-    fn take_header(&mut self, header: &Header, at: &str) -> std::result::Result<(), Trouble> {
-        if header.strata_chat != 1 {
-            let reason = format!("chat format {}, this build reads 1", header.strata_chat);
-            return Err(Trouble::new(at, reason, "export it as format 1"));
-        }
-        if let Some(time) = &header.exported_at {
-            self.exported_at = Some(time.parse().map_err(|_| bad_time(at, "exported_at", time))?);
-        }
-        Ok(())
-    }
-}
-
-fn bad_time(at: &str, field: &str, given: &str) -> Trouble {
-    Trouble::new(at, format!("{field} {given:?} is not RFC 3339 with an offset, like 2024-03-01T12:00:00Z"), HINT)
-}
-
-#[derive(Deserialize)]
-struct Header {
-    strata_chat: u64,
-    exported_at: Option<String>,
-}
-
-/// An id that archives write as a string or as a number.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum IdText {
-    Text(String),
-    Number(serde_json::Number),
-}
-
-impl IdText {
-    fn into_text(self) -> String {
-        match self {
-            Self::Text(text) => text,
-            Self::Number(number) => number.to_string(),
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct Message {
-    conversation: Option<IdText>,
-    id: Option<IdText>,
-    author: Option<String>,
-    role: Option<String>,
-    time: Option<String>,
-    text: String,
-    reply_to: Option<IdText>,
-    metadata: Option<BTreeMap<String, Value>>,
-}
-
-/// The text of a line, or why it is none.
-fn text_of(bytes: &[u8]) -> std::result::Result<String, String> {
-    match String::from_utf8(bytes.to_vec()) {
-        Ok(text) => Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
-        Err(error) => Err(format!("not UTF-8 at byte {} of the line", error.utf8_error().valid_up_to())),
-    }
-}
-
-/// Reads a line's message, with lone surrogates mended and counted; its time is checked too.
-fn parse(json: &str) -> std::result::Result<(Message, u64), String> {
-    let (mended, mut n_replaced) = if json.contains("\\ud") || json.contains("\\uD") {
-        decode::mend_json_escapes(json)
-    } else {
-        (String::new(), 0)
-    };
-    let json = if n_replaced > 0 { mended.as_str() } else { json };
-    let mut message: Message = serde_json::from_str(json).map_err(|error| error.to_string())?;
-    if let Some(time) = &message.time
-        && time.parse::<Timestamp>().is_err()
-    {
-        return Err(bad_time("", "time", time).reason);
-    }
-    if message.text.contains('\0') {
-        n_replaced += message.text.matches('\0').count() as u64;
-        message.text = message.text.replace('\0', "\u{fffd}");
-    }
-    Ok((message, n_replaced))
 }
 
 /// Reads one conversation's lines again. Lines that are bad were reported by the first pass.
@@ -312,39 +237,28 @@ fn conversation(file: &mut File, place: &Place) -> io::Result<(Vec<DraftTurn>, u
         file.seek(SeekFrom::Start(offset))?;
         bytes.resize(n_bytes as usize, 0);
         file.read_exact(&mut bytes)?;
-        let Ok((message, n)) = text_of(&bytes).and_then(|json| parse(&json)) else { continue };
-        n_replaced += n;
+        let Ok(message) = text_of(&bytes).and_then(|json| chat_line::message(&json)) else { continue };
+        n_replaced += message.n_replaced;
         turns.push(turn(message, &mut ids));
     }
     Ok((turns, n_replaced))
 }
 
-fn turn(message: Message, ids: &mut DerivedIds) -> DraftTurn {
+fn turn(message: chat_line::Message, ids: &mut DerivedIds) -> DraftTurn {
     let author = message.author.unwrap_or_default();
     let role = role_named(message.role.as_deref().unwrap_or_default());
-    let said_at = message.time.and_then(|time| time.parse().ok());
+    let said_at = message.time;
     DraftTurn {
-        id: message.id.map_or_else(|| ids.next(&author, role, said_at, &message.text), IdText::into_text),
+        id: message.id.unwrap_or_else(|| ids.next(&author, role, said_at, &message.text)),
         author,
         role,
         said_at,
         origin: if said_at.is_some() { TimeOrigin::Given } else { TimeOrigin::Unknown },
-        reply_to: message.reply_to.map(IdText::into_text),
+        reply_to: message.reply_to,
         session: None,
         text: message.text,
-        metadata: message.metadata.map(plain_metadata).unwrap_or_default(),
+        metadata: message.metadata,
     }
-}
-
-/// Metadata as strings: a string as it is, anything else as its JSON.
-pub(super) fn plain_metadata(metadata: BTreeMap<String, Value>) -> BTreeMap<String, String> {
-    metadata
-        .into_iter()
-        .map(|(name, value)| match value {
-            Value::String(text) => (name, text),
-            other => (name, other.to_string()),
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -30,6 +30,10 @@ impl Reader for Locomo {
         "locomo"
     }
 
+    fn has_keys(&self) -> bool {
+        true
+    }
+
     fn recognises(&self, head: &[u8], name: &str) -> u8 {
         let head = String::from_utf8_lossy(head);
         let is_array = head.trim_start_matches('\u{feff}').trim_start().starts_with('[');
@@ -104,7 +108,10 @@ impl<'de> Visitor<'de> for Samples<'_, '_> {
 type Bad = (Option<String>, String);
 
 fn draft(mut sample: Value, bytes_max: u64) -> std::result::Result<Draft, Bad> {
-    let key = sample.get("sample_id").and_then(Value::as_str).ok_or((None, "no sample_id".to_owned()))?.to_owned();
+    let key = sample.get("sample_id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if key.trim().is_empty() {
+        return Err((None, "no sample_id".to_owned()));
+    }
     let place = format!("sample {key}");
     let Some(Value::Object(conversation)) = sample.get_mut("conversation").map(Value::take) else {
         return Err((Some(place), "no conversation".to_owned()));
@@ -124,6 +131,7 @@ fn draft(mut sample: Value, bytes_max: u64) -> std::result::Result<Draft, Bad> {
         exported_at: None,
         metadata: BTreeMap::new(),
         n_replaced: 0,
+        is_complete: true,
         body: DraftBody::Turns(turns),
     })
 }

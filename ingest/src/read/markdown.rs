@@ -50,6 +50,7 @@ impl Reader for Markdown {
             exported_at: None,
             metadata,
             n_replaced: decoded.n_replaced,
+            is_complete: true,
             body: DraftBody::Text(decoded.text),
         }))
     }

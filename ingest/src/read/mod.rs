@@ -11,6 +11,7 @@
 //! To add one: a file here, a line in [`READERS`], an example with its `.expected` twin in `tests/data`.
 
 mod chat;
+mod chat_line;
 mod locomo;
 mod markdown;
 mod text;
@@ -87,6 +88,8 @@ pub(crate) struct Draft {
     pub metadata: BTreeMap<String, String>,
     /// Characters replaced while decoding.
     pub n_replaced: u64,
+    /// Nothing of it was left out: a mirrored import may remove what it lacks.
+    pub is_complete: bool,
     /// Its text or turns.
     pub body: DraftBody,
 }
@@ -118,6 +121,10 @@ pub(crate) trait Reader: Sync {
     fn name(&self) -> &'static str;
     /// How sure it is, 0 to 100, that a file named `name` and starting with `head` is its own.
     fn recognises(&self, head: &[u8], name: &str) -> u8;
+    /// Whether its sources have keys of their own, so that several files may hold parts of one.
+    fn has_keys(&self) -> bool {
+        false
+    }
     /// Reads a file source by source; memory is bounded by the largest source.
     ///
     /// # Errors
@@ -137,6 +144,11 @@ pub fn names() -> Vec<&'static str> {
 /// The reader called `name`.
 pub(crate) fn reader(name: &str) -> Option<&'static dyn Reader> {
     READERS.iter().copied().find(|reader| reader.name() == name)
+}
+
+/// Whether a file of this name may hold sources with keys of their own, whatever is in it now.
+pub(crate) fn may_have_keys(name: &str) -> bool {
+    matches!(extension(name).as_str(), "jsonl" | "ndjson" | "json")
 }
 
 /// The reader that is surest of a file, or why there is none.
@@ -178,7 +190,7 @@ pub(crate) fn too_large(place: &str, n_bytes: u64, bytes_max: u64) -> Trouble {
     Trouble::new(
         place,
         format!("{n_bytes} bytes, a source holds at most {bytes_max}"),
-        "cut it into several files, or raise the bound with --source-bytes-max",
+        "split it into smaller files, or convert it to chat JSONL with several conversations (docs/chat-jsonl.md)",
     )
 }
 

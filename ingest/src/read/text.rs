@@ -35,6 +35,7 @@ impl Reader for Text {
                 exported_at: None,
                 metadata: BTreeMap::new(),
                 n_replaced: decoded.n_replaced,
+                is_complete: true,
                 body: DraftBody::Text(decoded.text),
             })),
         }

@@ -101,6 +101,7 @@ impl Reader for Transcript {
             exported_at: None,
             metadata: BTreeMap::new(),
             n_replaced: decoded.n_replaced,
+            is_complete: true,
             body: DraftBody::Turns(turns),
         }))
     }

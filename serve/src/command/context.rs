@@ -1,11 +1,16 @@
 //! `strata context`: a block of quoted evidence within a token budget.
 
+use index::search::K_MAX;
 use proto::v1;
 
 use super::place::{OutArgs, PlaceArgs};
 use super::search::Unit;
 use super::{DONE, NOTHING};
+use crate::desk::Desk;
 use crate::print::{Out, hit};
+
+/// How many hits a context looks at for each record.
+const HITS_PER_RECORD: u32 = 4;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -53,18 +58,38 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
         sources: args.sources,
         max_tokens: args.max_tokens,
         per_source_max: args.per_source,
-        scope: args.place.scope(),
+        scope: args.place.scope()?,
         min_manifest_version: 0,
     };
-    let answer = args.place.desk()?.context(request)?;
+    let mut desk = args.place.desk()?;
+    let answer = desk.context(request.clone())?;
     let nothing = answer.records.is_empty();
     let mut out = Out::new(args.out.json);
     if out.is_json() || !nothing {
         hit::context(&mut out, &answer)?;
     }
     if nothing {
-        crate::note!("nothing found");
+        if has_hits(&mut desk, request, answer.manifest_version)? {
+            crate::note!("found something, but not one record fits into {} tokens", args.max_tokens);
+            crate::note!("hint: give it more with --max-tokens");
+        } else {
+            crate::note!("nothing found");
+        }
         return Ok(NOTHING);
     }
     Ok(DONE)
+}
+
+/// Whether a search finds what the context of the same question could quote.
+fn has_hits(desk: &mut Desk, request: v1::GetContextRequest, version: u64) -> anyhow::Result<bool> {
+    let answer = desk.search(v1::SearchRequest {
+        question: request.question,
+        k: request.k.saturating_mul(HITS_PER_RECORD).min(K_MAX),
+        unit: request.unit,
+        sources: request.sources,
+        scope: request.scope,
+        min_manifest_version: version,
+    })?;
+    // A facts card is an index and quotes nothing.
+    Ok(answer.hits.iter().any(|hit| hit.chunk_kind() != v1::ChunkKind::FactsCard))
 }

@@ -45,7 +45,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
         base_version: 0,
         etag: String::new(),
         reason: args.reason,
-        scope: args.place.scope(),
+        scope: args.place.scope()?,
         request_id: String::new(),
     };
     let planned = desk.delete(request.clone())?;

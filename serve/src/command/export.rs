@@ -2,11 +2,11 @@
 
 use std::io::{BufWriter, Write as _};
 
-use anyhow::ensure;
 use index::Store;
 
 use super::DONE;
 use super::place::StoreArgs;
+use crate::hint::advised;
 use crate::print::Out;
 
 const EXAMPLES: &str = "\
@@ -30,7 +30,9 @@ pub struct Args {
 /// # Errors
 /// When there is no store or it cannot be read.
 pub fn run(args: Args) -> anyhow::Result<u8> {
-    ensure!(args.canonical, "say which form: --canonical");
+    if !args.canonical {
+        return Err(advised("which form is not said", "strata export --canonical is the one there is"));
+    }
     let store = Store::open(&args.store.folder()?)?;
     let snapshot = store.snapshot()?;
     let mut out = Out::new(false);

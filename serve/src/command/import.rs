@@ -1,6 +1,6 @@
 //! `strata import`: take archives in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,6 +14,9 @@ use crate::identity::Caller;
 use crate::print::progress::Bar;
 use crate::print::{Out, import as print};
 use crate::shared::{Model, now};
+
+/// The folder that makes a folder a store.
+const STORE_INNER: &str = "manifest";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -76,7 +79,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     }
     let place = StorePlace::choose(args.store.folder()?, args.dry_run);
     let store = Store::open_or_create(&place.folder)?;
-    let cancel = cancelled_by_ctrl_c()?;
+    let cancel = cancelled_by_signal()?;
     let bar = Bar::new();
     let report = import(&store, &settings, &args.paths, &args.model, &args.device, &bar, &cancel);
     bar.finish();
@@ -95,27 +98,35 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     Ok(report.exit_code())
 }
 
-/// Where the import's store is: a rehearsal without a store must not make one.
+/// Where the import's store is. One that is made for it and stays empty goes again.
 struct StorePlace {
     folder: PathBuf,
-    is_passing: bool,
+    /// Folders that were not there before, innermost first.
+    made: Vec<PathBuf>,
 }
 
 impl StorePlace {
     fn choose(folder: PathBuf, dry_run: bool) -> Self {
-        if !dry_run || folder.exists() {
-            return Self { folder, is_passing: false };
+        if folder.join(STORE_INNER).is_dir() {
+            return Self { folder, made: Vec::new() };
         }
-        let name = format!("strata-dry-run-{}", uuid::Uuid::new_v4().simple());
-        Self { folder: std::env::temp_dir().join(name), is_passing: true }
+        // A rehearsal touches nothing that is there, not even an empty folder.
+        let rehearsal = || std::env::temp_dir().join(format!("strata-dry-run-{}", uuid::Uuid::new_v4().simple()));
+        let folder = if dry_run { rehearsal() } else { folder };
+        let inner = folder.join(STORE_INNER);
+        let made = inner.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        let made = made.map(Path::to_owned).collect();
+        Self { folder, made }
     }
 }
 
 impl Drop for StorePlace {
     fn drop(&mut self) {
-        if self.is_passing {
-            // An empty folder for temporary files; nothing is lost where it stays.
-            let _ = std::fs::remove_dir_all(&self.folder);
+        // Only empty folders can be removed so: a store that holds anything, whoever wrote it, stays.
+        for folder in &self.made {
+            if std::fs::remove_dir(folder).is_err() {
+                return;
+            }
         }
     }
 }
@@ -136,8 +147,8 @@ fn import(
     Ok(ingest::import(store, &tools, settings, paths, bar, cancel)?)
 }
 
-/// A flag that the first Ctrl-C sets; the second one ends the program.
-fn cancelled_by_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
+/// A flag that the first Ctrl-C or SIGTERM sets; the second one ends the program.
+fn cancelled_by_signal() -> anyhow::Result<Arc<AtomicBool>> {
     let cancel = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancel);
     let handler = move || {
@@ -146,6 +157,6 @@ fn cancelled_by_ctrl_c() -> anyhow::Result<Arc<AtomicBool>> {
         }
         crate::note!("stopping: what is finished is kept (once more to stop at once)");
     };
-    ctrlc::set_handler(handler).context("listening for Ctrl-C")?;
+    ctrlc::set_handler(handler).context("listening for signals")?;
     Ok(cancel)
 }

@@ -7,6 +7,7 @@ use index::Store;
 use index::model::Scope;
 
 use crate::desk::{Desk, connect};
+use crate::hint::advised;
 use crate::identity::Caller;
 use crate::settings::store_default;
 use crate::shared::{Memory, Model};
@@ -27,7 +28,8 @@ impl StoreArgs {
     pub fn folder(&self) -> anyhow::Result<PathBuf> {
         // Not by clap: there, a variable would count as a flag and clash with --server.
         let named = self.store.clone().or_else(store_default);
-        named.context("this machine says no data folder; name a store with --store DIR")
+        let hint = "name a store with --store DIR or STRATA_STORE";
+        named.ok_or_else(|| advised("this machine says no data folder", hint))
     }
 }
 
@@ -76,9 +78,15 @@ pub struct PlaceArgs {
 }
 
 impl PlaceArgs {
-    /// The scope as a request says it; empty for the caller's own.
-    pub fn scope(&self) -> String {
-        self.scope.clone().unwrap_or_default()
+    /// The scope as a request says it; empty, where no flag names one, for the caller's own.
+    ///
+    /// # Errors
+    /// A scope that is named and empty: on the wire it would mean the caller's own.
+    pub fn scope(&self) -> anyhow::Result<String> {
+        match self.scope.as_deref() {
+            Some("") => Ok(Scope::parse("")?.to_string()),
+            named => Ok(named.unwrap_or_default().to_owned()),
+        }
     }
 
     /// Opens the store, or connects to the server.

@@ -68,7 +68,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
         k: args.k,
         unit: args.unit.on_wire().into(),
         sources: args.sources,
-        scope: args.place.scope(),
+        scope: args.place.scope()?,
         min_manifest_version: 0,
     };
     let answer = args.place.desk()?.search(request)?;

@@ -1,6 +1,7 @@
 //! `strata serve`: answer over gRPC.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -9,6 +10,7 @@ use serde_json::json;
 
 use super::DONE;
 use super::place::{ModelArgs, OutArgs, StoreArgs};
+use crate::hint::advised;
 use crate::identity::Identity;
 use crate::print::Out;
 use crate::server;
@@ -54,7 +56,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
         None => Identity::LocalHuman,
     };
     let addresses = check_listen(&args.listen, &identity, args.insecure_plaintext)?;
-    let store = Store::open_or_create(&args.store.folder()?)?;
+    let store = open_or_create(&args.store.folder()?)?;
     let memory = Memory::new(store, Model::new(args.model.embedder))?;
     memory.warm()?;
     let limits = Limits::STANDARD;
@@ -64,7 +66,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     let served = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(addresses.as_slice())
             .await
-            .with_context(|| format!("listening on {}", args.listen))?;
+            .map_err(|error| cannot_listen(&args.listen, &error))?;
         tell(args.out.json, listener.local_addr().context("asking for the bound address")?)?;
         let shutdown = server::asked_to_stop()?;
         server::run(listener, Arc::new(memory), Arc::new(identity), limits, shutdown).await.context("serving")
@@ -73,6 +75,28 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     served?;
     crate::note!("stopped");
     Ok(DONE)
+}
+
+/// The store in `folder`; where there is none an empty one is made, told on stderr: a caller may add the
+/// first source.
+fn open_or_create(folder: &Path) -> anyhow::Result<Store> {
+    match Store::open(folder) {
+        Err(index::Error::NoStore { .. }) => {
+            let store = Store::open_or_create(folder)?;
+            crate::note!("made an empty store at {}", folder.display());
+            Ok(store)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+fn cannot_listen(given: &str, error: &io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => "another program listens there; --listen 127.0.0.1:0 takes any free port",
+        io::ErrorKind::PermissionDenied => "ports below 1024 are the administrator's; take a higher one with --listen",
+        _ => "this machine has no such address; leave --listen out for 127.0.0.1:7077",
+    };
+    advised(format!("cannot listen on {given}: {error}"), hint)
 }
 
 fn tell(json: bool, address: std::net::SocketAddr) -> anyhow::Result<()> {

@@ -5,6 +5,7 @@ use proto::v1;
 use super::place::{OutArgs, PlaceArgs};
 use super::{DONE, NOTHING};
 use crate::desk::Desk;
+use crate::hint::advised;
 use crate::print::{Out, source};
 
 /// Sources asked for at once.
@@ -39,7 +40,10 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     match args.what.as_slice() {
         [] => list(&args.place, args.out),
         [show, key] if show == "show" => show_one(&args.place, args.out, key),
-        _ => anyhow::bail!("strata sources lists all; strata sources show KEY prints one"),
+        _ => {
+            let hint = "strata sources lists all; strata sources show KEY prints one";
+            Err(advised(format!("strata sources does not know {:?}", args.what.join(" ")), hint))
+        }
     }
 }
 
@@ -52,7 +56,7 @@ fn list(place: &PlaceArgs, out: OutArgs) -> anyhow::Result<u8> {
         let page = desk.list(v1::ListSourcesRequest {
             page_size: PAGE_SIZE,
             page_token,
-            scope: place.scope(),
+            scope: place.scope()?,
             min_manifest_version: 0,
         })?;
         for listed in &page.sources {
@@ -73,7 +77,7 @@ fn list(place: &PlaceArgs, out: OutArgs) -> anyhow::Result<u8> {
 
 fn show_one(place: &PlaceArgs, out: OutArgs, key: &str) -> anyhow::Result<u8> {
     let mut desk = place.desk()?;
-    let whole = whole(&mut desk, key, place.scope())?;
+    let whole = whole(&mut desk, key, place.scope()?)?;
     source::shown(&mut Out::new(out.json), &whole)?;
     Ok(DONE)
 }
@@ -96,7 +100,7 @@ fn whole(desk: &mut Desk, key: &str, scope: String) -> anyhow::Result<v1::GetSou
         }
         let more = desk.get(request.clone())?;
         if more.text.is_empty() || more.manifest_version != whole.manifest_version {
-            anyhow::bail!("the source changed while it was read; try again");
+            return Err(advised("the source changed while it was read", "try again"));
         }
         whole.text.push_str(&more.text);
         let known = whole.turns.last().map(|turn| turn.id.clone());

@@ -20,7 +20,7 @@ pub struct Args {
 /// # Errors
 /// When there is no store or server.
 pub fn run(args: Args) -> anyhow::Result<u8> {
-    let stats = args.place.desk()?.stats(v1::StatsRequest { scope: args.place.scope(), min_manifest_version: 0 })?;
+    let stats = args.place.desk()?.stats(v1::StatsRequest { scope: args.place.scope()?, min_manifest_version: 0 })?;
     source::stats(&mut Out::new(args.out.json), &stats)?;
     Ok(DONE)
 }

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::DONE;
 use super::place::OutArgs;
+use crate::hint::advised;
 use crate::identity::{ActorKind, TokenFile, Verb, new_token};
 use crate::print::Out;
 
@@ -53,7 +54,9 @@ pub fn run(args: &Args) -> anyhow::Result<u8> {
     for scope in scopes {
         Scope::parse(scope)?;
     }
-    anyhow::ensure!(!principal.is_empty(), "--principal is empty");
+    if principal.is_empty() {
+        return Err(advised("--principal is empty", "say who will hold the token: --principal ana"));
+    }
     let (token, entry) = new_token(principal, *kind, scopes.clone(), verbs.clone());
     let block = toml::to_string(&TokenFile { token: vec![entry] })?;
     let mut out = Out::new(out.json);

@@ -55,6 +55,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     if problems.is_empty() {
         return Ok(DONE);
     }
-    crate::note!("{} problems; restore the store from a backup, or import its archive anew", problems.len());
+    crate::note!("{} problem{}", problems.len(), if problems.len() == 1 { "" } else { "s" });
+    crate::note!("hint: restore the store from a backup, or import its archive anew");
     Ok(FAILED)
 }

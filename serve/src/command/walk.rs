@@ -72,7 +72,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
         hops: args.hops,
         k: args.k,
         kinds: args.kinds.iter().map(|kind| kind.on_wire().into()).collect(),
-        scope: args.place.scope(),
+        scope: args.place.scope()?,
         min_manifest_version: 0,
     };
     let answer = args.place.desk()?.walk(request)?;

@@ -51,6 +51,12 @@ pub enum TokenFileError {
         /// Where and why.
         source: Box<toml::de::Error>,
     },
+    /// It holds no token.
+    #[error("{} holds no token: nobody could enter", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
     /// One of its tokens is not usable.
     #[error("token {number} of {}: {reason}", path.display())]
     Entry {

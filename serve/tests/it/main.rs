@@ -4,6 +4,7 @@
 
 mod answers;
 mod changes;
+mod failures;
 mod matrix;
 mod program;
 mod scopes;

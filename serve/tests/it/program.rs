@@ -6,17 +6,20 @@ use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::Value;
 
-fn strata(args: &[&str]) -> Command {
+/// The program with `args`, away from this machine's own stores.
+pub fn strata(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_strata"));
     command.args(args).env_remove("STRATA_STORE").env_remove("STRATA_TOKEN").stdin(Stdio::null());
     command
 }
 
-fn ran(args: &[&str]) -> (i32, String, String) {
+/// Exit code, stdout and stderr of the program with `args`.
+pub fn ran(args: &[&str]) -> (i32, String, String) {
     said(&strata(args).output().unwrap())
 }
 
-fn said(output: &Output) -> (i32, String, String) {
+/// Exit code, stdout and stderr.
+pub fn said(output: &Output) -> (i32, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
 }
@@ -26,12 +29,14 @@ fn lines(stdout: &str) -> Vec<Value> {
 }
 
 /// A folder with an archive and a store made of it.
-struct Place {
-    folder: tempfile::TempDir,
+pub struct Place {
+    /// Where all of it is.
+    pub folder: tempfile::TempDir,
 }
 
 impl Place {
-    fn new() -> Self {
+    /// Two notes, imported with the embedder without weights.
+    pub fn new() -> Self {
         let place = Self { folder: tempfile::tempdir().unwrap() };
         let notes = place.folder.path().join("notes");
         std::fs::create_dir(&notes).unwrap();
@@ -53,29 +58,33 @@ impl Place {
         place
     }
 
-    fn path(&self, name: &str) -> String {
+    /// A path in the folder.
+    pub fn path(&self, name: &str) -> String {
         self.folder.path().join(name).display().to_string()
     }
 
-    fn store(&self) -> String {
+    /// The store's folder.
+    pub fn store(&self) -> String {
         self.path("store")
     }
 }
 
 /// A server process; killed at the end of the test.
-struct Server {
+pub struct Server {
     child: Child,
-    url: String,
+    /// `http://HOST:PORT`.
+    pub url: String,
 }
 
 impl Server {
     fn start(store: &str) -> Self {
-        let mut child =
-            strata(&["serve", "--store", store, "--listen", "127.0.0.1:0", "--embedder", "hashed", "--json"])
-                .stdout(Stdio::piped())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap();
+        Self::with(store, &[])
+    }
+
+    /// Serves `store` with more flags.
+    pub fn with(store: &str, more: &[&str]) -> Self {
+        let args = ["serve", "--store", store, "--listen", "127.0.0.1:0", "--embedder", "hashed", "--json"];
+        let mut child = strata(&[&args, more].concat()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap();
@@ -195,7 +204,7 @@ fn a_damaged_store_is_told() {
 }
 
 /// Flips a bit in the middle of the largest file.
-fn damage(store: &Path) {
+pub fn damage(store: &Path) {
     let mut files = Vec::new();
     let mut folders = vec![store.to_owned()];
     while let Some(folder) = folders.pop() {
