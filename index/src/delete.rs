@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::commit::{Commit, Committed};
 use crate::error::{Error, Result};
-use crate::model::{Scope, ScopeSet, Source, SourceEntry, SourceId, SourceState, TextDigest, Timestamp};
+use crate::model::{Scope, ScopeSet, Source, SourceEntry, SourceId, Timestamp};
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
@@ -105,28 +105,9 @@ pub fn commit_delete(store: &Store, plan: DeletePlan, actor: &str, reason: &str,
 }
 
 fn deleted_version(source: &Source, at: Timestamp) -> Result<SourceEntry> {
-    let version = source.version.checked_add(1).ok_or_else(|| Error::OutOfRange {
+    SourceEntry::hiding(source, at).ok_or_else(|| Error::OutOfRange {
         what: "version",
         given: source.version.to_string(),
         allowed: "below 4,294,967,295",
-    })?;
-    let source = Source {
-        version,
-        state: SourceState::Deleted,
-        digest: TextDigest::of(""),
-        recorded_at: at,
-        n_tokens: 0,
-        n_unknown: 0,
-        n_replaced: 0,
-        ..source.clone()
-    };
-    Ok(SourceEntry {
-        source,
-        text: String::new(),
-        turns: Vec::new(),
-        sentences: Vec::new(),
-        vectors: Vec::new(),
-        chunks: Vec::new(),
-        edges: Vec::new(),
     })
 }

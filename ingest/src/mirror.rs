@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 
 use index::Snapshot;
-use index::model::{Scope, Source, SourceEntry, SourceId, SourceState, TextDigest, Timestamp};
+use index::model::{Scope, Source, SourceId, SourceState};
 
 use crate::decode::Trouble;
 use crate::read::{Draft, DraftBody, DraftTurn};
@@ -167,28 +167,6 @@ pub(crate) fn gone(
         }
     }
     gone
-}
-
-/// The version that hides a source: no text, no rows.
-pub(crate) fn tombstone(source: Source, at: Timestamp) -> SourceEntry {
-    SourceEntry {
-        source: Source {
-            version: source.version.saturating_add(1),
-            state: SourceState::Deleted,
-            digest: TextDigest::of(""),
-            recorded_at: at,
-            n_tokens: 0,
-            n_unknown: 0,
-            n_replaced: 0,
-            ..source
-        },
-        text: String::new(),
-        turns: Vec::new(),
-        sentences: Vec::new(),
-        vectors: Vec::new(),
-        chunks: Vec::new(),
-        edges: Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -457,7 +457,8 @@ impl<'a> Run<'a> {
             embedder: store::identity(self.tools.embedder.id()),
             settings: store::settings(&self.settings.chunk),
             live: false,
-            entries: gone.iter().map(|source| mirror::tombstone(source.clone(), at)).collect(),
+            // A source that has had four thousand million versions stays as it is.
+            entries: gone.iter().filter_map(|source| SourceEntry::hiding(source, at)).collect(),
         }
     }
 }

@@ -2,8 +2,10 @@
 
 use super::chunk::Chunk;
 use super::edge::Edge;
+use super::ids::TextDigest;
 use super::sentence::Sentence;
-use super::source::{Source, Turn};
+use super::source::{Source, SourceState, Turn};
+use super::time::Timestamp;
 
 /// A source version and its derived rows.
 ///
@@ -26,4 +28,29 @@ pub struct SourceEntry {
     pub chunks: Vec<Chunk>,
     /// Edges that start at one of its chunks.
     pub edges: Vec<Edge>,
+}
+
+impl SourceEntry {
+    /// The version after `source` that hides it: no text and no rows. `None` where no number is left.
+    pub fn hiding(source: &Source, at: Timestamp) -> Option<Self> {
+        let source = Source {
+            version: source.version.checked_add(1)?,
+            state: SourceState::Deleted,
+            digest: TextDigest::of(""),
+            recorded_at: at,
+            n_tokens: 0,
+            n_unknown: 0,
+            n_replaced: 0,
+            ..source.clone()
+        };
+        Some(Self {
+            source,
+            text: String::new(),
+            turns: Vec::new(),
+            sentences: Vec::new(),
+            vectors: Vec::new(),
+            chunks: Vec::new(),
+            edges: Vec::new(),
+        })
+    }
 }
