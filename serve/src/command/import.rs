@@ -77,9 +77,10 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     if !args.paths.iter().any(|path| path.exists()) {
         return Err(ingest::Error::MissingPaths { paths: args.paths }.into());
     }
+    // Before anything is made: a signal from here on stops in good order.
+    let cancel = cancelled_by_signal()?;
     let place = StorePlace::choose(args.store.folder()?, args.dry_run);
     let store = Store::open_or_create(&place.folder)?;
-    let cancel = cancelled_by_signal()?;
     let bar = Bar::new();
     let report = import(&store, &settings, &args.paths, &args.model, &args.device, &bar, &cancel);
     bar.finish();

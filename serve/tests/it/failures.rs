@@ -223,11 +223,10 @@ fn an_import_asked_to_stop_keeps_what_is_finished() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    // The signal is listened for before the store is made.
     while !Path::new(&fresh).join("manifest").is_dir() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::yield_now();
     }
-    // The signal is listened for right after the store is there.
-    std::thread::sleep(std::time::Duration::from_millis(150));
     let pid = child.id().to_string();
     assert!(std::process::Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
