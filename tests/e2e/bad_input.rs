@@ -45,7 +45,8 @@ fn a_bad_file_is_named_and_its_neighbour_goes_in() {
 fn a_folder_without_anything_to_read_finds_nothing() {
     let world = World::new(PROGRAM);
     fs::create_dir_all(world.path("void")).expect("a folder");
-    world.import(&["void"]).exits(1);
+    let done = world.import(&["void"]).exits(1);
+    assert!(done.stderr.contains("void holds no file") && done.stderr.contains("hint:"), "{}", done.stderr);
     world.write("only/picture.png", b"\x89PNG\r\n\x1a\n\x00");
     world.import(&["only"]).exits(3);
 }

@@ -92,11 +92,21 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
         print::report(&mut out, &report)?;
     }
     print::left_out(&report);
+    if report.totals.files == 0 && report.skipped.is_empty() {
+        let hidden = if report.totals.hidden > 0 { " (hidden ones are left out)" } else { "" };
+        crate::note!("nothing to import: {} holds no file{hidden}", listed(&args.paths));
+        crate::note!("hint: name files, or folders with files in them");
+    }
     if report.cancelled {
         crate::note!("stopped; what is listed is in the store, the same command goes on from there");
         return Ok(FAILED);
     }
     Ok(report.exit_code())
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    shown.join(", ")
 }
 
 /// Where the import's store is. One that is made for it and stays empty goes again.
