@@ -8,6 +8,7 @@
 pub mod analyze;
 mod commit;
 mod delete;
+mod dot;
 pub mod error;
 mod export;
 pub mod files;

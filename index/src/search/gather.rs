@@ -19,10 +19,7 @@ const PLACES_MAX: usize = 32;
 /// The first `k` units with different texts, each with its other places.
 pub(super) fn hits(reach: &Reach<'_>, query: &Query, ranking: &Ranking) -> Result<Vec<Hit>> {
     let k = query.k as usize;
-    let mut slots_of_unit: Vec<Vec<u32>> = vec![Vec::new(); ranking.fused.len()];
-    for (slot, unit) in ranking.groups.iter().enumerate() {
-        slots_of_unit[*unit as usize].push(slot as u32);
-    }
+    let members = ranking.members();
     let mut hits: Vec<Hit> = Vec::with_capacity(k);
     let mut seen: HashMap<[u8; 16], usize> = HashMap::new();
     let depth = (k * PLACES_DEPTH).max(PLACES_DEPTH_MIN);
@@ -30,11 +27,12 @@ pub(super) fn hits(reach: &Reach<'_>, query: &Query, ranking: &Ranking) -> Resul
         if hits.len() == k && nth >= depth {
             break;
         }
-        let slots = &slots_of_unit[*unit as usize];
+        let own = [*unit];
+        let slots = members.as_ref().map_or(&own[..], |members| &members[*unit as usize]);
         let key = text_key(reach, slots);
         match key.and_then(|key| seen.get(&key)) {
             Some(first) if hits[*first].places.len() < PLACES_MAX => {
-                let place = place_of(reach, query.unit, ranking.best_slots[*unit as usize]);
+                let place = place_of(reach, query.unit, ranking.best_slot(*unit));
                 hits[*first].places.push(place);
             }
             Some(_) => {}
@@ -60,7 +58,7 @@ pub(super) fn chunk_hit(segment: &Segment, chunk_row: u32, score: f32) -> Result
 }
 
 fn hit_of(reach: &Reach<'_>, unit: Unit, ranking: &Ranking, unit_idx: u32, slots: &[u32]) -> Result<Hit> {
-    let slot = ranking.best_slots[unit_idx as usize] as usize;
+    let slot = ranking.best_slot(unit_idx) as usize;
     let part = reach.part_of_slot(slot);
     let segment = reach.segment(part);
     let row = part.row(slot);
@@ -85,7 +83,7 @@ fn place_of(reach: &Reach<'_>, unit: Unit, slot: u32) -> Place {
     let passage = Passage::read(segment, part, part.row(slot as usize));
     Place {
         unit_id: passage.unit_id(unit),
-        source: source_ref(passage.source),
+        source: SourceRef::from(passage.source),
         turn_ids: passage.turns.iter().map(|turn| turn.id.clone()).collect(),
         spans: passage.spans,
     }
@@ -145,7 +143,7 @@ impl<'a> Passage<'a> {
         Hit {
             unit,
             unit_id: self.unit_id(unit),
-            source: source_ref(self.source),
+            source: SourceRef::from(self.source),
             chunk_kind: self.chunk.filter(|_| unit == Unit::Chunk).map(|chunk| chunk.kind),
             turn_ids: self.turns.iter().map(|turn| turn.id.clone()).collect(),
             text,
@@ -168,18 +166,6 @@ fn passage_text(segment: &Segment, field: Field, row: u32) -> Result<String> {
     }
 }
 
-fn source_ref(source: &Source) -> SourceRef {
-    SourceRef {
-        id: source.id,
-        key: source.key.clone(),
-        title: source.title.clone(),
-        scope: source.scope.clone(),
-        kind: source.kind,
-        reader: source.reader.clone(),
-        version: source.version,
-    }
-}
-
 /// Equal for units of equal sentences; `None` for a unit without any, which equals nothing.
 fn text_key(reach: &Reach<'_>, slots: &[u32]) -> Option<[u8; 16]> {
     let mut hasher = IdHasher::new("strata equal text v1");
@@ -192,10 +178,8 @@ fn text_key(reach: &Reach<'_>, slots: &[u32]) -> Option<[u8; 16]> {
         let own = &segment.sentences()[own.start as usize..own.end as usize];
         match part.field {
             Field::Turn => {
-                let turn = row - part.rows.start;
-                let from = own.partition_point(|sentence| sentence.turn < turn);
-                let to = own.partition_point(|sentence| sentence.turn <= turn);
-                for sentence in &own[from..to] {
+                let rows = segment.sentences_of_turn(row);
+                for sentence in &segment.sentences()[rows.start as usize..rows.end as usize] {
                     hasher = hasher.field(sentence.digest.as_bytes());
                     n_sentences += 1;
                 }

@@ -1,7 +1,9 @@
 //! Questions and answers as values: what is asked, what comes back and why.
 
 use crate::error::{Error, Result};
-use crate::model::{ChunkId, ChunkKind, EdgeKind, Role, Scope, SourceId, SourceKind, Span, TimeOrigin, Timestamp};
+use crate::model::{
+    ChunkId, ChunkKind, EdgeKind, Role, Scope, Source, SourceId, SourceKind, Span, TimeOrigin, Timestamp,
+};
 
 /// The most units one answer may hold.
 pub const K_MAX: u32 = 1_000;
@@ -103,6 +105,20 @@ pub struct SourceRef {
     pub reader: String,
     /// The version the spans point into.
     pub version: u32,
+}
+
+impl From<&Source> for SourceRef {
+    fn from(source: &Source) -> Self {
+        Self {
+            id: source.id,
+            key: source.key.clone(),
+            title: source.title.clone(),
+            scope: source.scope.clone(),
+            kind: source.kind,
+            reader: source.reader.clone(),
+            version: source.version,
+        }
+    }
 }
 
 /// Another place where a hit's text stands.

@@ -26,16 +26,39 @@ const GROUP: Weights = Weights { lexical: 0.6, neighbours: 0.0, session: 0.0, se
 
 /// Units in the order of their fused scores.
 pub(super) struct Ranking {
-    /// The unit of every slot: the slot itself, or its session or source. Dense numbers.
-    pub groups: Vec<u32>,
-    /// The slot that stands for each unit: itself, or its best passage.
-    pub best_slots: Vec<u32>,
+    /// The session or source that units are; `None` where every slot is a unit of its own.
+    groups: Option<Groups>,
     /// The signals by unit.
     pub signals: Vec<Stretched>,
     /// The fused score by unit.
     pub fused: Vec<f32>,
     /// Units with a score above zero, best first; ties in the order of source and text.
     pub order: Vec<u32>,
+}
+
+/// Units of several slots.
+struct Groups {
+    /// The unit of every slot, as dense numbers.
+    of_slot: Vec<u32>,
+    /// The slot that stands for each unit: its best passage.
+    best_slots: Vec<u32>,
+}
+
+impl Ranking {
+    /// The slot that stands for a unit: itself, or its best passage.
+    pub fn best_slot(&self, unit: u32) -> u32 {
+        self.groups.as_ref().map_or(unit, |groups| groups.best_slots[unit as usize])
+    }
+
+    /// The slots of each unit, ascending; `None` where every slot is a unit of its own.
+    pub fn members(&self) -> Option<Vec<Vec<u32>>> {
+        let groups = self.groups.as_ref()?;
+        let mut members: Vec<Vec<u32>> = vec![Vec::new(); self.fused.len()];
+        for (slot, unit) in (0..).zip(&groups.of_slot) {
+            members[*unit as usize].push(slot);
+        }
+        Some(members)
+    }
 }
 
 /// Scores every unit of `reach` for `query`.
@@ -45,17 +68,16 @@ pub(super) fn rank(reach: &Reach<'_>, query: &Query) -> Result<Ranking> {
     let own = lexicon.own();
     let cosines = Cosines::compute(reach, &query.vector, &own)?;
     let (groups, mut signals) = match query.unit {
-        Unit::Turn => (None, row_signals(reach, &lexicon, own.clone(), &cosines, &TURN)),
-        Unit::Chunk => (None, row_signals(reach, &lexicon, own.clone(), &cosines, &CHUNK)),
-        Unit::Session => group_signals(reach.sessions(), &lexicon, &cosines),
-        Unit::Source => group_signals(reach.sources(), &lexicon, &cosines),
+        Unit::Turn => (None, row_signals(reach, &lexicon, own, &cosines, &TURN)),
+        Unit::Chunk => (None, row_signals(reach, &lexicon, own, &cosines, &CHUNK)),
+        Unit::Session => group_signals(reach.sessions(), &lexicon, own, &cosines),
+        Unit::Source => group_signals(reach.sources(), &lexicon, own, &cosines),
     };
-    let groups = groups.unwrap_or_else(|| (0..reach.n_slots() as u32).collect());
-    let n_units = groups.iter().max().map_or(0, |last| *last as usize + 1);
+    let n_units = groups.as_ref().map_or(reach.n_slots(), |groups| groups.best_slots.len());
     let fused = fuse(&mut signals, n_units);
     let mut order: Vec<u32> = (0..n_units as u32).filter(|unit| fused[*unit as usize] > 0.0).collect();
     order.sort_by(|a, b| fused[*b as usize].total_cmp(&fused[*a as usize]).then(a.cmp(b)));
-    Ok(Ranking { best_slots: best_slots(&groups, n_units, own, &cosines), groups, signals, fused, order })
+    Ok(Ranking { groups, signals, fused, order })
 }
 
 fn row_signals(
@@ -83,16 +105,23 @@ fn row_signals(
     signals
 }
 
-fn group_signals(groups: Vec<u32>, lexicon: &Lexicon, cosines: &Cosines) -> (Option<Vec<u32>>, Vec<Stretched>) {
+fn group_signals(
+    of_slot: Vec<u32>,
+    lexicon: &Lexicon,
+    own: Vec<f32>,
+    cosines: &Cosines,
+) -> (Option<Groups>, Vec<Stretched>) {
     let signals = vec![
-        by_maximum("lexical", GROUP.lexical, lexicon.grouped(&groups)),
-        by_range("semantic", GROUP.semantic, &cosines.grouped(&groups)),
+        by_maximum("lexical", GROUP.lexical, lexicon.grouped(&of_slot)),
+        by_range("semantic", GROUP.semantic, &cosines.grouped(&of_slot)),
     ];
-    (Some(groups), signals)
+    let best_slots = best_slots(&of_slot, own, cosines);
+    (Some(Groups { of_slot, best_slots }), signals)
 }
 
 /// The passage that stands for each unit: best by words and vector together, the first among equals.
-fn best_slots(groups: &[u32], n_units: usize, own: Vec<f32>, cosines: &Cosines) -> Vec<u32> {
+fn best_slots(groups: &[u32], own: Vec<f32>, cosines: &Cosines) -> Vec<u32> {
+    let n_units = groups.iter().max().map_or(0, |last| *last as usize + 1);
     let mut signals = [by_maximum("lexical", GROUP.lexical, own), by_range("semantic", GROUP.semantic, cosines.own())];
     let passages = fuse(&mut signals, groups.len());
     let mut best: Vec<Option<u32>> = vec![None; n_units];

@@ -9,6 +9,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use super::reach::{Part, Reach};
+use crate::dot::dot;
 use crate::error::Result;
 use crate::segment::{Field, Segment};
 
@@ -138,17 +139,12 @@ fn part_cosines(segment: &Segment, part: &Part, vector: &[f32]) -> Result<Vec<Op
         .collect();
     let cosines = match part.field {
         Field::Turn => {
-            let own = &segment.sentences()[sentences.start as usize..sentences.end as usize];
-            let first_turn = segment.turns_of(part.source_row).start;
-            part.rows
-                .clone()
-                .map(|row| {
-                    let turn = row - first_turn;
-                    let from = own.partition_point(|sentence| sentence.turn < turn);
-                    let to = own.partition_point(|sentence| sentence.turn <= turn);
-                    combine(&dots, from..to)
-                })
-                .collect()
+            let first = sentences.start;
+            let of_turn = |row| {
+                let own = segment.sentences_of_turn(row);
+                combine(&dots, (own.start - first) as usize..(own.end - first) as usize)
+            };
+            part.rows.clone().map(of_turn).collect()
         }
         Field::Chunk => part
             .rows
@@ -169,21 +165,6 @@ fn combine(dots: &[f32], range: Range<usize>) -> Option<f32> {
     let best = dots.iter().copied().reduce(f32::max)?;
     let mean = dots.iter().sum::<f32>() / dots.len() as f32;
     Some(BEST_SHARE * best + (1.0 - BEST_SHARE) * mean)
-}
-
-/// Eight running sums let the compiler use whole vector registers.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 8;
-    let mut sums = [0.0_f32; LANES];
-    let (a_blocks, a_rest) = a.as_chunks::<LANES>();
-    let (b_blocks, b_rest) = b.as_chunks::<LANES>();
-    for (x, y) in a_blocks.iter().zip(b_blocks) {
-        for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
-        }
-    }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f32>() + rest
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use super::lazy::Lazy;
 use super::text::TextIndex;
 use super::vector::VectorIndex;
 use super::{FOLDER, Field, SegmentMeta, chunk_text};
+use crate::dot::dot;
 use crate::error::{Error, Result};
 use crate::manifest::{SegmentEntry, SegmentKind};
 use crate::model::{Chunk, ChunkId, Edge, Sentence, Source, SourceEntry, SourceId, TextDigest, Turn};
@@ -127,6 +128,16 @@ impl Segment {
     /// The edge rows of a source: edges that start at one of its chunks.
     pub fn edges_of(&self, source_row: u32) -> Range<u32> {
         rows_of(&self.edge_starts, source_row)
+    }
+
+    /// The sentence rows of a turn row, which must exist.
+    pub fn sentences_of_turn(&self, turn_row: u32) -> Range<u32> {
+        let source_row = self.source_of_turn(turn_row);
+        let turn = turn_row - self.turns_of(source_row).start;
+        let rows = self.sentences_of(source_row);
+        let own = &self.sentences.rows[usize_range(rows.clone())];
+        let before = |ends: fn(u32, u32) -> bool| own.partition_point(|sentence| ends(sentence.turn, turn)) as u32;
+        rows.start + before(|of, turn| of < turn)..rows.start + before(|of, turn| of <= turn)
     }
 
     /// The source row of a turn row, which must exist.
@@ -334,8 +345,4 @@ pub(super) fn order<K: Ord>(n_rows: usize, key: impl Fn(usize) -> K) -> Vec<u32>
     let mut rows: Vec<u32> = (0..u32::try_from(n_rows).unwrap_or(u32::MAX)).collect();
     rows.sort_by_key(|&row| key(row as usize));
     rows
-}
-
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
 }

@@ -149,15 +149,7 @@ pub fn source_ref(source: &SourceRef) -> v1::SourceRef {
 
 /// What a stored source is, as a hit would name it.
 pub fn ref_of(source: &Source) -> v1::SourceRef {
-    v1::SourceRef {
-        id: source.id.to_string(),
-        key: source.key.clone(),
-        title: source.title.clone(),
-        scope: source.scope.to_string(),
-        kind: source_kind(source.kind).into(),
-        reader: source.reader.clone(),
-        version: source.version,
-    }
+    source_ref(&SourceRef::from(source))
 }
 
 /// A stored source on the wire.
