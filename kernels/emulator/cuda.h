@@ -14,8 +14,8 @@
 struct emulator_index {
     unsigned x;
 };
-#define threadIdx (emulator_index{emulator::machine.current->thread})
-#define blockIdx (emulator_index{emulator::machine.current->warp->block->block})
+#define threadIdx (emulator_index{emulator::machine.current->thread_idx})
+#define blockIdx (emulator_index{emulator::machine.current->warp->block->block_idx})
 #define blockDim (emulator_index{emulator::machine.n_threads})
 #define gridDim (emulator_index{emulator::machine.n_blocks})
 

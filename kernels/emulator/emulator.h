@@ -31,7 +31,7 @@ struct Warp;
 struct Thread {
     fibers::Fiber* fiber = nullptr;
     Warp* warp = nullptr;
-    unsigned thread = 0;  // in its block
+    unsigned thread_idx = 0;
     unsigned lane = 0;
     unsigned turn = 0;  // its place in the warp's order
     int barrier_line = 0;
@@ -54,7 +54,7 @@ struct Warp {
 };
 
 struct Block {
-    unsigned block = 0;  // in the grid
+    unsigned block_idx = 0;
     unsigned n_live = 0;
     unsigned n_waiting = 0;
     bool running = false;
@@ -116,7 +116,7 @@ inline void print_block(const Block& block) {
 
 [[noreturn]] inline void broken(const Block* block, const char* format, ...) {
     fprintf(stderr, "emulator: ");
-    if (block != nullptr) fprintf(stderr, "block %u of %u: ", block->block, machine.n_blocks);
+    if (block != nullptr) fprintf(stderr, "block %u of %u: ", block->block_idx, machine.n_blocks);
     va_list arguments;
     va_start(arguments, format);
     vfprintf(stderr, format, arguments);
@@ -228,7 +228,7 @@ inline uint64_t meet(Op op, uint32_t mask, uint64_t value, unsigned source) {
     Thread& self = *machine.current;
     Warp& warp = *self.warp;
     const unsigned lane = self.lane;
-    if ((mask >> lane & 1) == 0) broken(warp.block, "thread %u is not in the mask it gives", self.thread);
+    if ((mask >> lane & 1) == 0) broken(warp.block, "thread %u is not in the mask it gives", self.thread_idx);
     warp.op[lane] = op;
     warp.mask[lane] = mask;
     warp.value[lane] = value;
@@ -299,7 +299,7 @@ inline std::vector<unsigned> ordered(unsigned n, unsigned seed) {
 inline void start_next(Block& block) {
     block.running = machine.block_next < machine.n_blocks;
     if (!block.running) return;
-    block.block = machine.block_order[machine.block_next++];
+    block.block_idx = machine.block_order[machine.block_next++];
     block.n_live = machine.n_threads;
     block.n_waiting = 0;
     if (block.shared != nullptr) memset(block.shared, poison(), machine.shared_bytes);
@@ -325,7 +325,7 @@ inline void exit_thread() {
     warp.runnable &= ~(1u << self.turn);
     block.n_live--;
     if (block.n_live > 0 && block.n_waiting == block.n_live) {
-        broken(&block, "a barrier that not all threads reach: thread %u has exited", self.thread);
+        broken(&block, "a barrier that not all threads reach: thread %u has exited", self.thread_idx);
     }
     // Those that wait for lanes of the warp wait no longer for this one.
     for (unsigned lane = 0; lane < WARP; lane++) {
@@ -369,7 +369,7 @@ inline std::unique_ptr<Block> make_block() {
         block->threads.push_back(std::make_unique<Thread>());
         Thread& thread = *block->threads.back();
         Warp& warp = block->warps[i / WARP];
-        thread.thread = i;
+        thread.thread_idx = i;
         thread.lane = i % WARP;
         thread.warp = &warp;
         warp.block = block.get();

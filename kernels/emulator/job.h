@@ -31,9 +31,9 @@
 
 #if defined(STRATA_METAL)
 #define CALL(name, ...)                                                                                       \
-    name(__VA_ARGS__, emulator::machine.current->warp->block->block, emulator::machine.n_blocks,              \
-         emulator::machine.current->thread, emulator::machine.n_threads, emulator::machine.current->lane,     \
-         emulator::machine.current->thread / 32, (u32*)emulator::shared_memory())
+    name(__VA_ARGS__, emulator::machine.current->warp->block->block_idx, emulator::machine.n_blocks,              \
+         emulator::machine.current->thread_idx, emulator::machine.n_threads, emulator::machine.current->lane,     \
+         emulator::machine.current->thread_idx / 32, (u32*)emulator::shared_memory())
 #else
 #define CALL(name, ...) name(__VA_ARGS__)
 #endif

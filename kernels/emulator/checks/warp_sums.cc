@@ -7,14 +7,14 @@ struct SumShape {
 
 KERNEL(sum_warps, 64, IN(0, u32, values), OUT(1, u32, sums), VALUE(2, SumShape, shape)) {
     ENTER(place, shared);
-    u32 value = values[place.block * place.n_threads + place.thread];
+    u32 value = values[place.block_idx * place.n_threads + place.thread_idx];
     for (u32 i = 0; i < shape.n_rounds; i++) value = warp_sum(value) + place.lane;
-    shared[place.thread] = value;
+    shared[place.thread_idx] = value;
     block_sync();
-    if (place.thread == 0) {
+    if (place.thread_idx == 0) {
         u32 sum = 0;
         for (u32 i = 0; i < place.n_threads; i++) sum += shared[i];
-        sums[place.block] = sum;
+        sums[place.block_idx] = sum;
     }
 }
 

@@ -12,7 +12,8 @@
 //       body(rows, sums, shared, shape, place);
 //   }
 //
-// Constants are enumerators (Metal has no program-scope variable outside its `constant` space).
+// Constants are enumerators (Metal has no program-scope variable outside its `constant` space). A pointer or reference
+// says where it points: GLOBAL, SHARED or LOCAL. `device`, `threadgroup`, `thread`, `constant`, `kernel` are Metal's.
 #ifndef STRATA_PORT_H
 #define STRATA_PORT_H
 
@@ -28,9 +29,10 @@ typedef ulong u64;
 typedef ushort u16;
 typedef uchar u8;
 
-// Address spaces: memory of the device, memory of the block, a function of ours.
+// Address spaces: memory of the device, of the block, of the thread. A function that kernels call.
 #define GLOBAL device
 #define SHARED threadgroup
+#define LOCAL thread
 #define FUNCTION inline
 
 // The stand-in for <metal_stdlib> that the tests use has one address space and defines this.
@@ -121,6 +123,7 @@ typedef unsigned char u8;
 
 #define GLOBAL
 #define SHARED
+#define LOCAL
 #define FUNCTION __device__ __forceinline__
 
 #define IN(i, T, name) const T* __restrict__ name
@@ -178,15 +181,27 @@ FUNCTION u32 lowest(u32 x) { return (u32)__ffs((int)x) - 1; }
 
 enum { WARP = 32 };
 
+// Before a loop of a fixed, small number of rounds: its arrays then live in registers.
+#if defined(STRATA_EMULATED) || defined(PORT_ONE_SPACE)
+#define UNROLL
+#else
+#define UNROLL _Pragma("unroll")
+#endif
+
 // Where a thread is: its block of `n_blocks`, its number in the block of `n_threads`, and in its warp.
 struct Place {
-    u32 block;
+    u32 block_idx;
     u32 n_blocks;
-    u32 thread;
+    u32 thread_idx;
     u32 n_threads;
     u32 lane;
     u32 warp;
 };
+
+template <typename T>
+FUNCTION T smaller(T a, T b) { return b < a ? b : a; }
+template <typename T>
+FUNCTION T larger(T a, T b) { return a < b ? b : a; }
 
 FUNCTION bool warp_any(bool holds) { return warp_ballot(holds) != 0; }
 
