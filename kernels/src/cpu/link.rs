@@ -34,7 +34,7 @@ pub(super) fn link(rows: Rows<'_>, offsets: &[u32], settings: &LinkSettings) -> 
         .collect()
 }
 
-fn check_settings(settings: &LinkSettings) -> Result<()> {
+pub(crate) fn check_settings(settings: &LinkSettings) -> Result<()> {
     let bonus = settings.closeness_bonus;
     if !settings.similarity_min.is_finite() || !(0.0..=BONUS_MAX).contains(&bonus) {
         let reason = format!("link settings are out of range: {settings:?}");
@@ -43,7 +43,7 @@ fn check_settings(settings: &LinkSettings) -> Result<()> {
     Ok(())
 }
 
-fn bounds(rows: Rows<'_>, offsets: &[u32]) -> Result<Vec<Range<usize>>> {
+pub(crate) fn bounds(rows: Rows<'_>, offsets: &[u32]) -> Result<Vec<Range<usize>>> {
     let ascending = offsets.windows(2).all(|pair| pair[0] <= pair[1]);
     let whole = offsets.first() == Some(&0) && offsets.last().is_some_and(|&last| last as usize == rows.n());
     if !ascending || !whole {
@@ -64,13 +64,23 @@ fn link_source(rows: Rows<'_>, settings: &LinkSettings) -> Result<CsrGraph> {
         .collect();
     let mut count = WeightCount::new(settings.closeness_bonus);
     blocks.iter().for_each(|(_, part)| count.add(part));
-    let weight_min = count.median().max(weight(settings.similarity_min)).max(1);
+    let weight_min = weight_min(count.median(), settings);
     let picked = blocks.into_iter().flat_map(|(picked, _)| picked).collect();
     symmetrise(picked, weight_min)
 }
 
+/// The lowest weight of an edge in a source whose pairs have the median weight `median`.
+pub(crate) fn weight_min(median: i32, settings: &LinkSettings) -> i32 {
+    median.max(weight(settings.similarity_min)).max(1)
+}
+
+/// The weights that are counted for medians; what lies outside counts as the first or last.
+pub(crate) fn weight_range(bonus: f32) -> Range<i32> {
+    WeightCount::LOWEST..weight(1.0 + bonus) + 65
+}
+
 /// The bonus by index distance, `[closeness_reach + 1]`; entry 0 is never used.
-fn bonuses(settings: &LinkSettings) -> Vec<f32> {
+pub(crate) fn bonuses(settings: &LinkSettings) -> Vec<f32> {
     let reach = settings.closeness_reach.min(1 << 20);
     let one = |d: u32| settings.closeness_bonus * (1.0 - d as f32 / (reach as f32 + 1.0));
     (0..=reach).map(one).collect()
@@ -122,8 +132,7 @@ impl WeightCount {
     const LOWEST: i32 = -WEIGHT_ONE - 64;
 
     fn new(bonus: f32) -> Self {
-        let highest = weight(1.0 + bonus) + 64;
-        Self { counts: vec![0; (highest - Self::LOWEST) as usize + 1] }
+        Self { counts: vec![0; weight_range(bonus).len()] }
     }
 
     fn record(&mut self, weight: i32) {
@@ -155,7 +164,7 @@ impl WeightCount {
 }
 
 /// The graph of all edges that either end picked and that weigh at least `weight_min`.
-fn symmetrise(picked: Vec<Vec<Neighbour>>, weight_min: i32) -> Result<CsrGraph> {
+pub(crate) fn symmetrise(picked: Vec<Vec<Neighbour>>, weight_min: i32) -> Result<CsrGraph> {
     let mut edges: Vec<Vec<(u32, i32)>> = vec![Vec::new(); picked.len()];
     for (row, picked) in picked.iter().enumerate() {
         for neighbour in picked {

@@ -2,7 +2,7 @@
 
 mod coarse;
 mod leiden;
-mod link;
+pub(crate) mod link;
 mod nearest;
 pub(crate) mod panels;
 
@@ -30,7 +30,7 @@ impl Backend for Cpu {
 }
 
 /// Refuses a matrix with a value that is not finite, naming its row.
-fn check_finite(rows: Rows<'_>, what: &str) -> Result<()> {
+pub(crate) fn check_finite(rows: Rows<'_>, what: &str) -> Result<()> {
     match rows.data().iter().position(|value| !value.is_finite()) {
         None => Ok(()),
         Some(position) => Err(Error::Invalid {

@@ -3,17 +3,18 @@
 mod launch;
 
 use crate::device::Card;
-use crate::gpu::trouble;
-use crate::{Device, Error, Result, Traits};
+use crate::gpu::{Gpu, trouble};
+use crate::{Backend, Device, Error, Result, Traits};
 
-/// Opens card `number`.
+/// The kernels: PTX for compute capability 7.5, and the names of its entries.
+const MODULES: [(&str, &[&str]); 0] = [];
+
+/// Opens card `number`, which [`cards`] has.
 ///
 /// # Errors
 /// What the driver says.
-pub(crate) fn open(number: u32) -> Result<Box<dyn crate::Backend>> {
-    let card = launch::Card::open(number, &[])?;
-    let _ = crate::gpu::engine::Engine::room(&card)?;
-    Ok(Box::new(crate::cpu::Cpu))
+pub(crate) fn open(number: u32) -> Result<Box<dyn Backend>> {
+    Ok(Box::new(Gpu::new(launch::Card::open(number, &MODULES)?)))
 }
 
 /// The NVIDIA cards of this machine, by number.

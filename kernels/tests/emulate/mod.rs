@@ -7,9 +7,13 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The orders of threads, warps and blocks that results must not depend on: ascending, descending, shuffled.
 pub const ORDERS: [u32; 4] = [0, 1, 2, 3];
+
+/// Programs of one process have different names: one may be removed while another runs.
+static N_BUILT: AtomicU32 = AtomicU32::new(0);
 
 /// How a program is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +57,12 @@ pub fn build(name: &str, flavour: Flavour) -> Option<Program> {
         return None;
     };
     // One file a process and build, moved into place when whole: tests may run beside each other.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
+    // Tests inside the crate are not told the target folder.
+    let folder = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = folder.join("strata-emulator");
     fs::create_dir_all(&folder).expect("the target folder can be written");
-    let file = format!("{}-{flavour:?}-{}", name.replace('/', "-"), std::process::id());
+    let number = N_BUILT.fetch_add(1, Ordering::Relaxed);
+    let file = format!("{}-{flavour:?}-{}-{number}", name.replace('/', "-"), std::process::id());
     let path = folder.join(file);
     let mut command = compiler.to_command();
     command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-attributes", "-Wno-unused-parameter"]);
