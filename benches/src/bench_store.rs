@@ -31,7 +31,7 @@ impl BenchStore {
     pub fn open(folder: &Path, name: &str) -> Result<Self> {
         Ok(Self {
             store: Store::open_or_create(folder)?,
-            embedder: ingest::models::open(name)?,
+            embedder: ingest::models::open(name, "cpu")?,
             backend: kernels::open("cpu")?,
             scopes: ScopeSet::grant(Scope::local()),
         })

@@ -102,7 +102,8 @@ impl<'a> Run<'a> {
         progress: &'a dyn Progress,
         cancel: &'a AtomicBool,
     ) -> Self {
-        let report = Report { dry_run: settings.dry_run, ..Report::default() };
+        let device = tools.backend.name().to_owned();
+        let report = Report { device, dry_run: settings.dry_run, ..Report::default() };
         Self {
             store,
             tools,

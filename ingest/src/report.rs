@@ -128,6 +128,8 @@ pub struct Seconds {
 /// What an import did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Report {
+    /// The device that made vectors and graphs.
+    pub device: String,
     /// The store's version after the import.
     pub manifest_version: u64,
     /// Nothing was written: this is what would have been.

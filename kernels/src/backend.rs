@@ -2,8 +2,7 @@
 //!
 //! Knows vectors and graphs. Does not know texts: those are the business of [`crate::Embedder`].
 
-use crate::cpu::Cpu;
-use crate::{CsrGraph, Device, Error, Partition, Result, Rows};
+use crate::{CsrGraph, Partition, Result, Rows};
 
 /// How rows of one source are linked into a graph.
 ///
@@ -82,7 +81,7 @@ pub trait Backend: Send + Sync {
     /// Work is O(n²·dim) a source, memory O(n·(dim + neighbours_max)).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for offsets that do not ascend from 0 to `n`, values or settings that are not finite.
+    /// [`crate::Error::Invalid`] for offsets that do not ascend from 0 to `n`, values or settings that are not finite.
     fn link(&self, rows: Rows<'_>, offsets: &[u32], settings: &LinkSettings) -> Result<Vec<CsrGraph>>;
 
     /// Finds for each query the `k` rows most similar to it, best first, ties to the lower row.
@@ -91,7 +90,7 @@ pub trait Backend: Send + Sync {
     /// `similarity_min` are left out. Work is O(n_queries·n·dim).
     ///
     /// # Errors
-    /// [`Error::Invalid`] for unequal `dim` or values that are not finite.
+    /// [`crate::Error::Invalid`] for unequal `dim` or values that are not finite.
     fn nearest(&self, queries: Rows<'_>, rows: Rows<'_>, k: u32, similarity_min: f32) -> Result<Vec<Vec<Neighbour>>>;
 
     /// Cuts each graph into communities; each community is connected.
@@ -99,21 +98,8 @@ pub trait Backend: Send + Sync {
     /// Work is close to O(edges) a round. Graphs are taken in parallel, each by one thread.
     ///
     /// # Errors
-    /// [`Error::Invalid`] for a graph that fails [`CsrGraph::check`] or a setting that is not finite or negative.
+    /// [`crate::Error::Invalid`] for a graph that fails [`CsrGraph::check`] or a setting that is not finite or negative.
     ///
     /// Source: Traag, Waltman, van Eck, arXiv:1810.08473.
     fn leiden(&self, graphs: &[CsrGraph], settings: &LeidenSettings) -> Result<Vec<Partition>>;
-}
-
-/// Opens a device by name: "auto", "cpu", "cuda:0", "metal:0".
-///
-/// # Errors
-/// [`Error::Missing`] for a device that this build or machine lacks, saying which are there.
-pub fn open(device: &str) -> Result<Box<dyn Backend>> {
-    match device.parse()? {
-        Device::Auto | Device::Cpu => Ok(Box::new(Cpu)),
-        card @ (Device::Cuda(_) | Device::Metal(_)) => {
-            Err(Error::Missing { device: card.to_string(), reason: "this build has the cpu only".to_owned() })
-        }
-    }
 }

@@ -42,6 +42,14 @@ pub enum Error {
         /// Why not, and what is there.
         reason: String,
     },
+    /// A card's memory does not hold what a call needs.
+    #[error("device {device} has no room for {bytes} bytes more")]
+    OutOfMemory {
+        /// The card.
+        device: String,
+        /// What was asked of it, in bytes.
+        bytes: u64,
+    },
     /// Input that breaks a stated precondition (shape, NaN).
     #[error("invalid input: {reason}")]
     Invalid {

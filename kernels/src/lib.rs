@@ -6,11 +6,13 @@
 //!
 //! | door | what it does |
 //! |---|---|
-//! | [`open`] | a [`Backend`]: link, nearest, leiden |
+//! | [`open`], [`choose`] | a [`Backend`]: link, nearest, leiden |
+//! | [`devices`] | what this build and this machine have |
 //! | [`open_model`], [`hashed`] | an [`Embedder`]: texts to unit vectors |
 //! | [`quality`] | how good a partition is, for reports and tests |
 
-#![forbid(unsafe_code)]
+// Launching a kernel is a call to a foreign function; each such file allows it for itself.
+#![deny(unsafe_code)]
 
 mod backend;
 mod cpu;
@@ -19,12 +21,14 @@ mod embed;
 mod error;
 mod graph;
 mod modularity;
+mod open;
 mod rows;
 
-pub use backend::{Backend, LeidenSettings, LinkSettings, Neighbour, Quality, open};
-pub use device::Device;
+pub use backend::{Backend, LeidenSettings, LinkSettings, Neighbour, Quality};
+pub use device::{Device, DeviceInfo, Traits};
 pub use embed::{Embedder, EmbedderId, Fitted, Role, TokenCount, embed_whole, hashed, open_model};
 pub use error::{Error, Result};
 pub use graph::{CsrGraph, Partition, WEIGHT_ONE};
 pub use modularity::quality;
+pub use open::{Chosen, choose, devices, open};
 pub use rows::{Rows, Vectors};

@@ -124,7 +124,12 @@ fn of_ingest(error: &ingest::Error) -> String {
 fn of_kernels(error: &kernels::Error) -> &'static str {
     match error {
         kernels::Error::Read { .. } | kernels::Error::Model { .. } => MODEL_FILES,
-        kernels::Error::Missing { .. } => "leave --device out and the best one that is there is taken",
+        kernels::Error::Missing { .. } => {
+            "strata devices says what is there and why the rest is not; --device cpu works everywhere"
+        }
+        kernels::Error::OutOfMemory { .. } => {
+            "close what else uses the card (nvidia-smi lists it), name another one, or take --device cpu"
+        }
         kernels::Error::TooLong { .. } => "shorten the text",
         kernels::Error::Invalid { .. } | kernels::Error::Compute { .. } => {
             "try --device cpu and check the model (strata models verify); if both are sound, please report it"

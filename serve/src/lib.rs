@@ -2,7 +2,7 @@
 //!
 //! `identity` says who asks, `shared` holds the open memory, `rpc` has one file a call, `server` runs
 //! them over the network, `command` has one file a command, `print` shows what comes back. Knows no
-//! table, no segment and no device: those are the business of `index`, `ingest` and `kernels`.
+//! table, no segment and no card: those are the business of `index`, `ingest` and `kernels`.
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ pub(crate) use note;
 pub mod code;
 pub mod command;
 pub mod desk;
+pub mod device;
 pub mod error;
 mod hint;
 pub mod identity;

@@ -11,6 +11,7 @@ use index::model::Timestamp;
 use index::{EmbedderIdentity, Snapshot, Store};
 use kernels::{Backend, Embedder};
 
+use crate::device::{self, Device, Opened};
 use crate::error::{Error, Result};
 use crate::page::PageSeal;
 use crate::question::Questions;
@@ -24,24 +25,39 @@ pub fn now() -> Timestamp {
     Timestamp::from(chrono::Utc::now())
 }
 
-/// Which model a store is asked with: what a command said, else what the manifest says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Which model a store is asked with, and on which device: what a command said, else what the manifest says.
+#[derive(Clone)]
 pub struct Model {
     asked: Option<String>,
+    device: Device,
 }
 
 impl Model {
-    /// `asked` is a model's name or folder as a command said it.
+    /// `asked` is a model's name or folder as a command said it. It answers single questions where they are
+    /// answered quickest.
     pub fn new(asked: Option<String>) -> Self {
-        Self { asked }
+        Self { asked, device: Device::new(None, device::QUICKEST) }
+    }
+
+    /// The same model on `device`.
+    pub fn on(self, device: Device) -> Self {
+        Self { device, ..self }
+    }
+
+    /// The device that it runs on, opened.
+    ///
+    /// # Errors
+    /// When the device is not there.
+    pub fn device(&self) -> Result<Opened> {
+        self.device.open()
     }
 
     /// Opens the model for a store whose vectors were made by `found`.
     ///
     /// # Errors
-    /// [`Error::Embedder`] where it is another model than the store's, or what `ingest::models` says.
+    /// [`Error::Embedder`] where it is another model than the store's; what `ingest::models` or the device says.
     pub fn open(&self, found: Option<&EmbedderIdentity>) -> Result<Box<dyn Embedder>> {
-        let embedder = ingest::models::open(self.name(found))?;
+        let embedder = ingest::models::open(self.name(found), &self.device()?.name)?;
         check(embedder.as_ref(), found)?;
         Ok(embedder)
     }
@@ -102,7 +118,6 @@ pub struct Memory {
     recent: Mutex<VecDeque<Arc<Snapshot>>>,
     model: Model,
     mind: Mutex<Option<Mind>>,
-    backend: Mutex<Option<Arc<dyn Backend>>>,
     seal: PageSeal,
 }
 
@@ -119,7 +134,6 @@ impl Memory {
             current: ArcSwap::new(snapshot),
             model,
             mind: Mutex::new(None),
-            backend: Mutex::new(None),
             seal: PageSeal::new(),
         })
     }
@@ -179,6 +193,14 @@ impl Memory {
         Ok(newest)
     }
 
+    /// The device that vectors and graphs are made on, opened.
+    ///
+    /// # Errors
+    /// When the device is not there.
+    pub fn device(&self) -> Result<Opened> {
+        self.model.device()
+    }
+
     /// Opens the model now, fetching it where it is not on this machine.
     ///
     /// # Errors
@@ -217,16 +239,7 @@ impl Memory {
     pub fn writing_tools(&self) -> Result<(Arc<dyn Embedder>, Arc<dyn Backend>)> {
         let snapshot = self.refresh()?;
         let embedder = self.mind(snapshot.embedder())?.embedder;
-        let mut backend = lock(&self.backend);
-        let backend = match backend.as_ref() {
-            Some(backend) => Arc::clone(backend),
-            None => {
-                // Live writes are small: the device stays with the offline stage.
-                let opened: Arc<dyn Backend> = Arc::from(kernels::open("cpu")?);
-                Arc::clone(backend.insert(opened))
-            }
-        };
-        Ok((embedder, backend))
+        Ok((embedder, self.model.device()?.backend))
     }
 
     fn mind(&self, found: Option<&EmbedderIdentity>) -> Result<Mind> {

@@ -92,16 +92,17 @@ pub fn folder(name: &str) -> PathBuf {
     root().join(name)
 }
 
-/// Opens an embedder: `hashed`, a known model's name, or a model's folder.
+/// Opens an embedder on `device`, which is a name that [`kernels::open`] takes: `hashed` (which needs none), a known
+/// model's name, or a model's folder.
 ///
 /// # Errors
 /// [`Error::ModelAbsent`], whose hint is the command that fetches it; [`Error::ModelUnknown`];
 /// [`Error::ModelDigest`] where a known model's weights are not the published ones; what reading the model's files gives.
-pub fn open(name_or_dir: &str) -> Result<Box<dyn Embedder>> {
-    open_in(&root(), name_or_dir)
+pub fn open(name_or_dir: &str, device: &str) -> Result<Box<dyn Embedder>> {
+    open_in(&root(), name_or_dir, device)
 }
 
-fn open_in(root: &Path, name_or_dir: &str) -> Result<Box<dyn Embedder>> {
+fn open_in(root: &Path, name_or_dir: &str, device: &str) -> Result<Box<dyn Embedder>> {
     if name_or_dir == HASHED {
         return Ok(kernels::hashed());
     }
@@ -110,7 +111,7 @@ fn open_in(root: &Path, name_or_dir: &str) -> Result<Box<dyn Embedder>> {
         if !is_present(known, &folder) {
             return Err(Error::ModelAbsent { name: known.name.to_owned(), folder });
         }
-        let embedder = kernels::open_model(&folder)?;
+        let embedder = kernels::open_model(&folder, device)?;
         // The model hashed its weights while it read them: under a known name they are the published ones or none.
         if embedder.id().digest != known.sha256 {
             let (found, expected) = (embedder.id().digest.clone(), known.sha256.to_owned());
@@ -120,7 +121,7 @@ fn open_in(root: &Path, name_or_dir: &str) -> Result<Box<dyn Embedder>> {
     }
     let folder = Path::new(name_or_dir);
     if folder.is_dir() {
-        return Ok(kernels::open_model(folder)?);
+        return Ok(kernels::open_model(folder, device)?);
     }
     Err(unknown(name_or_dir))
 }
@@ -264,11 +265,11 @@ mod tests {
     #[test]
     fn an_absent_model_names_the_command_that_fetches_it() {
         let root = tempfile::tempdir().unwrap();
-        let error = open_in(root.path(), "minilm").err().unwrap();
+        let error = open_in(root.path(), "minilm", "cpu").err().unwrap();
         assert!(matches!(error, Error::ModelAbsent { .. }));
         assert!(error.hint().unwrap().contains("strata models pull minilm"));
-        assert!(matches!(open_in(root.path(), "nosuch").err().unwrap(), Error::ModelUnknown { .. }));
-        assert_eq!(open_in(root.path(), "hashed").unwrap().id().dim, kernels::hashed().id().dim);
+        assert!(matches!(open_in(root.path(), "nosuch", "cpu").err().unwrap(), Error::ModelUnknown { .. }));
+        assert_eq!(open_in(root.path(), "hashed", "cpu").unwrap().id().dim, kernels::hashed().id().dim);
     }
 
     #[test]

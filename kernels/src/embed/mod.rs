@@ -113,7 +113,8 @@ pub fn embed_whole(e: &dyn Embedder, text: &str, role: Role) -> Result<Vec<f32>>
 ///
 /// # Errors
 /// [`crate::Error::Read`] for a missing file, [`crate::Error::Model`] for one that this build cannot use.
-pub fn open_model(folder: &Path) -> Result<Box<dyn Embedder>> {
+pub fn open_model(folder: &Path, device: &str) -> Result<Box<dyn Embedder>> {
+    let _: crate::Device = device.parse()?;
     Ok(Box::new(bert::Bert::open(folder)?))
 }
 

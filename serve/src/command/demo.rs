@@ -16,7 +16,7 @@ use proto::v1;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::place::{ModelArgs, OutArgs};
+use super::place::{DeviceArgs, ModelArgs, OutArgs};
 use super::{DONE, FAILED};
 use crate::desk::{Client, connect};
 use crate::identity::{Caller, Identity};
@@ -75,6 +75,8 @@ pub struct Args {
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
+    device: DeviceArgs,
+    #[command(flatten)]
     out: OutArgs,
 }
 
@@ -88,7 +90,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
         .unwrap_or_else(|| std::env::temp_dir().join(format!("strata-demo-{}", uuid::Uuid::new_v4().simple())));
     let archive = folder.join("archive");
     write_archive(&archive)?;
-    let model = Model::new(args.model.embedder);
+    let model = Model::new(args.model.embedder).on(args.device.device());
     let store_folder = folder.join("store");
     let store = Store::open_or_create(&store_folder)?;
     import(&store, &model, &archive)?;
@@ -116,9 +118,9 @@ fn write_archive(folder: &Path) -> anyhow::Result<()> {
 }
 
 fn import(store: &Store, model: &Model, archive: &Path) -> anyhow::Result<()> {
+    let device = model.device()?;
     let embedder = model.open_or_pull(store.snapshot()?.embedder())?;
-    let backend = kernels::open("auto")?;
-    let tools = Tools { embedder: embedder.as_ref(), backend: backend.as_ref(), now: &now };
+    let tools = Tools { embedder: embedder.as_ref(), backend: device.backend.as_ref(), now: &now };
     let mut settings = ImportSettings::standard(Scope::local());
     settings.collection = Some("sample".to_owned());
     settings.actor = Caller::local_human().actor();
@@ -126,7 +128,13 @@ fn import(store: &Store, model: &Model, archive: &Path) -> anyhow::Result<()> {
     let report = ingest::import(store, &tools, &settings, &[archive.to_owned()], &bar, &AtomicBool::new(false));
     bar.finish();
     let totals = report?.totals;
-    crate::note!("imported {} sources: {} sentences, {} chunks", totals.sources, totals.sentences, totals.chunks);
+    crate::note!(
+        "imported {} sources on {}: {} sentences, {} chunks",
+        totals.sources,
+        device.name,
+        totals.sentences,
+        totals.chunks
+    );
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use index::Store;
 use ingest::{ImportSettings, Report, Tools};
 
 use super::FAILED;
-use super::place::{ModelArgs, OutArgs, ScopeArgs, StoreArgs};
+use super::place::{DeviceArgs, ModelArgs, OutArgs, ScopeArgs, StoreArgs};
 use crate::identity::Caller;
 use crate::print::progress::Bar;
 use crate::print::{Out, import as print};
@@ -43,9 +43,8 @@ pub struct Args {
     format: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
-    /// Where graphs are made: auto, cpu, cuda:0
-    #[arg(long, value_name = "DEVICE", default_value = "auto")]
-    device: String,
+    #[command(flatten)]
+    device: DeviceArgs,
     /// Read and compare, write nothing
     #[arg(long)]
     dry_run: bool,
@@ -81,8 +80,9 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     let cancel = cancelled_by_signal()?;
     let place = StorePlace::choose(args.store.folder()?, args.dry_run);
     let store = Store::open_or_create(&place.folder)?;
+    let model = Model::new(args.model.embedder.clone()).on(args.device.device());
     let bar = Bar::new();
-    let report = import(&store, &settings, &args.paths, &args.model, &args.device, &bar, &cancel);
+    let report = import(&store, &settings, &args.paths, &model, &bar, &cancel);
     bar.finish();
     let report = report?;
     let mut out = Out::new(args.out.json);
@@ -146,15 +146,14 @@ fn import(
     store: &Store,
     settings: &ImportSettings,
     paths: &[PathBuf],
-    model: &ModelArgs,
-    device: &str,
+    model: &Model,
     bar: &Bar,
     cancel: &AtomicBool,
 ) -> anyhow::Result<Report> {
     let snapshot = store.snapshot()?;
-    let embedder = Model::new(model.embedder.clone()).open_or_pull(snapshot.embedder())?;
-    let backend = kernels::open(device)?;
-    let tools = Tools { embedder: embedder.as_ref(), backend: backend.as_ref(), now: &now };
+    let device = model.device()?;
+    let embedder = model.open_or_pull(snapshot.embedder())?;
+    let tools = Tools { embedder: embedder.as_ref(), backend: device.backend.as_ref(), now: &now };
     Ok(ingest::import(store, &tools, settings, paths, bar, cancel)?)
 }
 

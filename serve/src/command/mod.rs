@@ -3,6 +3,7 @@
 pub mod context;
 pub mod delete;
 pub mod demo;
+pub mod devices;
 pub mod export;
 pub mod import;
 pub mod models;
@@ -56,6 +57,7 @@ enum Command {
     Verify(verify::Args),
     Export(export::Args),
     Models(models::Args),
+    Devices(devices::Args),
     Tokens(tokens::Args),
 }
 
@@ -77,6 +79,7 @@ pub fn run(cli: Cli) -> anyhow::Result<u8> {
         Command::Verify(args) => verify::run(args),
         Command::Export(args) => export::run(args),
         Command::Models(args) => models::run(args),
+        Command::Devices(args) => devices::run(&args),
         Command::Tokens(args) => tokens::run(&args),
     }
 }
@@ -102,12 +105,16 @@ mod tests {
             "strata walk --from 00 --kind cross_source --hops 3",
             "strata delete --source a --commit --reason old",
             "strata models verify",
+            "strata devices --json",
+            "strata import --device cuda:1 notes",
+            "strata search --device cpu question",
             "strata tokens new --principal ana --verb read --verb write",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_ok(), "{line}");
         }
         for line in [
             "strata search --server URL --store X question",
+            "strata search --server URL --device cpu question",
             "strata search -k 0 question",
             "strata search -k 1001 question",
             "strata walk --hops 3",

@@ -7,6 +7,7 @@ use index::Store;
 use index::model::Scope;
 
 use crate::desk::{Desk, connect};
+use crate::device::{self, Device};
 use crate::hint::advised;
 use crate::identity::Caller;
 use crate::settings::store_default;
@@ -59,13 +60,28 @@ pub struct ModelArgs {
     pub embedder: Option<String>,
 }
 
+/// Where vectors and graphs are made.
+#[derive(Clone, Debug, clap::Args)]
+pub struct DeviceArgs {
+    /// Where to compute: auto, cpu, cuda:N, metal:N (strata devices) [default: STRATA_DEVICE, else auto]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+}
+
+impl DeviceArgs {
+    /// The device, not opened yet: the best one where nothing names one.
+    pub fn device(&self) -> Device {
+        Device::new(self.device.as_deref(), device::BEST)
+    }
+}
+
 /// Where questions go: a store or a server, and whose memory they ask.
 #[derive(Clone, Debug, clap::Args)]
 pub struct PlaceArgs {
     #[command(flatten)]
     store: StoreArgs,
     /// Ask the server at this address instead of a store
-    #[arg(long, value_name = "URL", conflicts_with_all = ["store", "embedder"])]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["store", "embedder", "device"])]
     server: Option<String>,
     /// The token that the server asks for
     #[arg(long, env = "STRATA_TOKEN", value_name = "TOKEN", hide_env_values = true)]
@@ -75,6 +91,9 @@ pub struct PlaceArgs {
     scope: Option<String>,
     #[command(flatten)]
     model: ModelArgs,
+    /// Where to embed the question: auto, cpu, cuda:N, metal:N [default: STRATA_DEVICE, else cpu]
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
 }
 
 impl PlaceArgs {
@@ -104,7 +123,9 @@ impl PlaceArgs {
         }
         let folder = self.store.folder()?;
         let store = Store::open(&folder)?;
-        let model = Model::new(self.model.embedder.clone());
+        // A card takes longer to wake up than the processor takes for one question.
+        let device = Device::new(self.device.as_deref(), device::QUICKEST);
+        let model = Model::new(self.model.embedder.clone()).on(device);
         Ok(Desk::Here { memory: Box::new(Memory::new(store, model)?), caller: Caller::local_human() })
     }
 }

@@ -9,7 +9,7 @@ use index::Store;
 use serde_json::json;
 
 use super::DONE;
-use super::place::{ModelArgs, OutArgs, StoreArgs};
+use super::place::{DeviceArgs, ModelArgs, OutArgs, StoreArgs};
 use crate::hint::advised;
 use crate::identity::Identity;
 use crate::print::Out;
@@ -33,6 +33,8 @@ pub struct Args {
     store: StoreArgs,
     #[command(flatten)]
     model: ModelArgs,
+    #[command(flatten)]
+    device: DeviceArgs,
     /// Where to listen; port 0 takes any free one
     #[arg(long, value_name = "ADDR", default_value = LISTEN_DEFAULT)]
     listen: String,
@@ -57,17 +59,18 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     };
     let addresses = check_listen(&args.listen, &identity, args.insecure_plaintext)?;
     let store = open_or_create(&args.store.folder()?)?;
-    let memory = Memory::new(store, Model::new(args.model.embedder))?;
+    let memory = Memory::new(store, Model::new(args.model.embedder).on(args.device.device()))?;
+    let device = memory.device()?.name;
     memory.warm()?;
     let limits = Limits::STANDARD;
-    tracing::info!(?limits, tokens = identity.needs_token(), "starting");
+    tracing::info!(?limits, device, tokens = identity.needs_token(), "starting");
     let runtime =
         tokio::runtime::Builder::new_multi_thread().enable_all().build().context("starting the network's runtime")?;
     let served = runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(addresses.as_slice())
             .await
             .map_err(|error| cannot_listen(&args.listen, &error))?;
-        tell(args.out.json, listener.local_addr().context("asking for the bound address")?)?;
+        tell(args.out.json, listener.local_addr().context("asking for the bound address")?, &device)?;
         let shutdown = server::asked_to_stop()?;
         server::run(listener, Arc::new(memory), Arc::new(identity), limits, shutdown).await.context("serving")
     });
@@ -99,11 +102,11 @@ fn cannot_listen(given: &str, error: &io::Error) -> anyhow::Error {
     advised(format!("cannot listen on {given}: {error}"), hint)
 }
 
-fn tell(json: bool, address: std::net::SocketAddr) -> anyhow::Result<()> {
-    crate::note!("listening on http://{address}");
+fn tell(json: bool, address: std::net::SocketAddr, device: &str) -> anyhow::Result<()> {
+    crate::note!("listening on http://{address} (device {device})");
     if json {
         let url = format!("http://{address}");
-        Out::new(true).value(&json!({"address": address.to_string(), "url": url}))?;
+        Out::new(true).value(&json!({"address": address.to_string(), "url": url, "device": device}))?;
     }
     Ok(())
 }

@@ -32,9 +32,10 @@ pub fn report(out: &mut Out, report: &Report) -> io::Result<()> {
     more(out, report.deleted.len())?;
     let totals = &report.totals;
     out.line(format!(
-        "{} of {} files: {} sources, {} sentences ({} embedded, {} known), {} chunks, {} edges; {} unchanged",
+        "{} of {} files on {}: {} sources, {} sentences ({} embedded, {} known), {} chunks, {} edges; {} unchanged",
         if report.dry_run { "dry run" } else { "done" },
         totals.files,
+        report.device,
         totals.sources,
         totals.sentences,
         totals.embedded,

@@ -4,6 +4,7 @@
 
 mod answers;
 mod changes;
+mod devices;
 mod failures;
 mod matrix;
 mod program;

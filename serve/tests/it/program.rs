@@ -9,7 +9,10 @@ use serde_json::Value;
 /// The program with `args`, away from this machine's own stores.
 pub fn strata(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_strata"));
-    command.args(args).env_remove("STRATA_STORE").env_remove("STRATA_TOKEN").stdin(Stdio::null());
+    for variable in ["STRATA_STORE", "STRATA_TOKEN", "STRATA_DEVICE"] {
+        command.env_remove(variable);
+    }
+    command.args(args).stdin(Stdio::null());
     command
 }
 
@@ -74,6 +77,8 @@ pub struct Server {
     child: Child,
     /// `http://HOST:PORT`.
     pub url: String,
+    /// Where it computes.
+    pub device: String,
 }
 
 impl Server {
@@ -88,8 +93,8 @@ impl Server {
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let told: Value = serde_json::from_str(&line).unwrap();
-        let url = told["url"].as_str().unwrap().to_owned();
-        Self { child, url }
+        let field = |name: &str| told[name].as_str().unwrap().to_owned();
+        Self { child, url: field("url"), device: field("device") }
     }
 }
 
