@@ -16,9 +16,13 @@
 
 mod backend;
 mod cpu;
+#[cfg(feature = "cuda")]
+mod cuda;
 mod device;
 mod embed;
 mod error;
+#[cfg(any(feature = "cuda", all(feature = "metal", target_os = "macos"), test))]
+mod gpu;
 mod graph;
 mod modularity;
 mod open;

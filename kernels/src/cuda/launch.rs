@@ -2,9 +2,15 @@
 
 #![allow(unsafe_code)]
 
-use cudarc::driver::result::{self, DriverError};
-use cudarc::driver::sys::{self, CUdevice_attribute_enum as Attribute};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use cudarc::driver::result::{self, DriverError};
+use cudarc::driver::sys::{self, CUdevice_attribute_enum as Attribute, CUfunction_attribute_enum as FunctionAttribute};
+use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, LaunchConfig, PushKernelArg};
+use cudarc::nvrtc::Ptx;
+
+use crate::gpu::engine::{Argument, Engine, Grid, Room};
 use crate::gpu::trouble;
 use crate::{Device, Error, Result};
 
@@ -59,4 +65,111 @@ fn numbered(number: i32) -> Device {
 /// What a refusal of the driver means for a call that asked for `bytes`.
 fn refused(device: Device, error: DriverError, bytes: u64) -> Error {
     trouble::status(device, error.0 as u32, &format!("{:?}", error.0), bytes)
+}
+
+/// An open card with every kernel loaded.
+pub(super) struct Card {
+    device: Device,
+    context: Arc<CudaContext>,
+    stream: Arc<CudaStream>,
+    kernels: BTreeMap<&'static str, CudaFunction>,
+    shared_bytes_max: u32,
+}
+
+impl Card {
+    /// Opens card `number` and loads the kernels of `modules`: PTX, and the names of its entries.
+    ///
+    /// # Errors
+    /// What the driver says.
+    pub(super) fn open(number: u32, modules: &[(&str, &[&'static str])]) -> Result<Self> {
+        let device = Device::Cuda(number);
+        Self::load(device, number, modules).map_err(|error| refused(device, error, 0))
+    }
+
+    fn load(
+        device: Device,
+        number: u32,
+        modules: &[(&str, &[&'static str])],
+    ) -> std::result::Result<Self, DriverError> {
+        let context = CudaContext::new(number as usize)?;
+        // SAFETY: all work of this card goes through one stream, in order, so that no event is needed to wait for.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream()?;
+        let shared = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
+        let mut kernels = BTreeMap::new();
+        for (ptx, names) in modules {
+            let module = context.load_module(Ptx::from_src(*ptx))?;
+            for &name in *names {
+                let kernel = module.load_function(name)?;
+                // What a kernel holds fixed counts against the same limit.
+                let fixed = kernel.shared_size_bytes()?;
+                let most = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+                kernel.set_attribute(most, shared - fixed)?;
+                kernels.insert(name, kernel);
+            }
+        }
+        let shared_bytes_max = u32::try_from(shared).unwrap_or(0);
+        Ok(Self { device, context, stream, kernels, shared_bytes_max })
+    }
+
+    fn checked<T>(&self, done: std::result::Result<T, DriverError>, bytes: usize) -> Result<T> {
+        done.map_err(|error| refused(self.device, error, bytes as u64))
+    }
+}
+
+impl Engine for Card {
+    type Memory = CudaSlice<u8>;
+
+    fn device(&self) -> Device {
+        self.device
+    }
+
+    fn room(&self) -> Result<Room> {
+        let (free, _) = self.checked(self.context.mem_get_info(), 0)?;
+        Ok(Room { free_bytes: free as u64, shared_bytes_max: self.shared_bytes_max })
+    }
+
+    fn upload(&self, bytes: &[u8]) -> Result<CudaSlice<u8>> {
+        // The driver gives no memory of no bytes.
+        let bytes = if bytes.is_empty() { &[0][..] } else { bytes };
+        self.checked(self.stream.clone_htod(bytes), bytes.len())
+    }
+
+    fn zeros(&self, n_bytes: usize) -> Result<CudaSlice<u8>> {
+        self.checked(self.stream.alloc_zeros(n_bytes.max(1)), n_bytes)
+    }
+
+    fn download(&self, memory: &CudaSlice<u8>, bytes: &mut [u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        assert_eq!(memory.len(), bytes.len(), "memory is copied as a whole");
+        self.checked(self.stream.memcpy_dtoh(memory, bytes), bytes.len())?;
+        self.checked(self.stream.synchronize(), 0)
+    }
+
+    fn launch(&self, kernel: &'static str, grid: Grid, arguments: &[Argument<'_, CudaSlice<u8>>]) -> Result<()> {
+        assert!(grid.blocks > 0 && grid.threads.is_multiple_of(32), "{kernel}: {grid:?}");
+        assert!(grid.shared_bytes <= self.shared_bytes_max, "{kernel}: {grid:?}");
+        let function = self.kernels.get(kernel).ok_or_else(|| Error::Compute {
+            reason: format!("{}: kernel {kernel} is not in this build", self.device),
+        })?;
+        let mut launch = self.stream.launch_builder(function);
+        for argument in arguments {
+            match argument {
+                Argument::Memory(memory) => launch.arg(*memory),
+                // The driver copies as many bytes as the parameter has, from the first one on.
+                Argument::Value(bytes) => launch.arg(&bytes[0]),
+            };
+        }
+        let config = LaunchConfig {
+            grid_dim: (grid.blocks, 1, 1),
+            block_dim: (grid.threads, 1, 1),
+            shared_mem_bytes: grid.shared_bytes,
+        };
+        // SAFETY: number, order and size of the arguments are those of the kernel and every memory is as long as
+        // the kernel makes use of: the functions of `gpu`, which alone launch, check both. All memory outlives the
+        // launch, because it is given back through the same stream.
+        self.checked(unsafe { launch.launch(config) }.map(drop), 0)
+    }
 }

@@ -6,6 +6,16 @@ use crate::device::Card;
 use crate::gpu::trouble;
 use crate::{Device, Error, Result, Traits};
 
+/// Opens card `number`.
+///
+/// # Errors
+/// What the driver says.
+pub(crate) fn open(number: u32) -> Result<Box<dyn crate::Backend>> {
+    let card = launch::Card::open(number, &[])?;
+    let _ = crate::gpu::engine::Engine::room(&card)?;
+    Ok(Box::new(crate::cpu::Cpu))
+}
+
 /// The NVIDIA cards of this machine, by number.
 ///
 /// # Errors

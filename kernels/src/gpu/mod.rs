@@ -1,6 +1,7 @@
-//! What every card's host side shares: when it is used, in which batches, and what its refusals mean.
+//! What every card's host side shares: what a card gets, in which batches, and what its refusals mean.
 //!
 //! The kernels beside this file (`.cu`) are one source for CUDA, Metal and the emulator. Nothing here knows a
 //! vendor's library, so all of it is tested where there is no card.
 
+pub(crate) mod engine;
 pub(crate) mod trouble;
