@@ -4,4 +4,6 @@
 //! vendor's library, so all of it is tested where there is no card.
 
 pub(crate) mod engine;
+#[cfg(any(all(feature = "metal", target_os = "macos"), test))]
+pub(crate) mod sources;
 pub(crate) mod trouble;
