@@ -24,6 +24,8 @@ mod error;
 #[cfg(any(feature = "cuda", all(feature = "metal", target_os = "macos"), test))]
 mod gpu;
 mod graph;
+#[cfg(all(feature = "metal", target_os = "macos"))]
+mod metal;
 mod modularity;
 mod open;
 mod rows;

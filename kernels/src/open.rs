@@ -23,6 +23,8 @@ fn make(device: Device) -> Option<Make> {
     match device {
         #[cfg(feature = "cuda")]
         Device::Cuda(_) => Some(Make { cards: crate::cuda::cards, open: crate::cuda::open }),
+        #[cfg(all(feature = "metal", target_os = "macos"))]
+        Device::Metal(_) => Some(Make { cards: crate::metal::cards, open: crate::metal::open }),
         _ => None,
     }
 }
