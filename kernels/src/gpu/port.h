@@ -129,7 +129,10 @@ typedef unsigned char u8;
 #define IN(i, T, name) const T* __restrict__ name
 #define OUT(i, T, name) T* __restrict__ name
 #define VALUE(i, T, name) const T name
-#define KERNEL(name, threads_max, ...) extern "C" __global__ void __launch_bounds__(threads_max) name(__VA_ARGS__)
+// At least 512 threads share a multiprocessor, so a thread has at most 128 registers.
+#define KERNEL(name, threads_max, ...)                                                                        \
+    extern "C" __global__ void __launch_bounds__(threads_max, (threads_max) < 512 ? 512 / (threads_max) : 1)  \
+        name(__VA_ARGS__)
 #if defined(STRATA_EMULATED)
 #define PORT_SHARED(name) u32* name = (u32*)emulator::shared_memory()
 #else
