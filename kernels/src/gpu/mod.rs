@@ -12,6 +12,7 @@ mod link;
 mod nearest;
 #[cfg(any(all(feature = "metal", target_os = "macos"), test))]
 pub(crate) mod sources;
+#[cfg(any(feature = "cuda", test))]
 pub(crate) mod trouble;
 
 use engine::Engine;

@@ -15,7 +15,10 @@ pub(crate) struct Source {
 }
 
 /// Every file of kernels.
-pub(crate) const SOURCES: [Source; 0] = [];
+pub(crate) const SOURCES: [Source; 1] = [Source {
+    text: include_str!("nearest.cu"),
+    kernels: &["link_rows_64", "link_rows_128", "link_medians", "nearest_rows_64", "nearest_rows_128", "merge_best"],
+}];
 
 impl Source {
     /// The text with what it includes put in: a compiler at run time has no files.
