@@ -10,6 +10,8 @@ pub(crate) mod engine;
 mod keys;
 mod link;
 mod nearest;
+#[cfg(any(feature = "cuda", test))]
+pub(crate) mod ptx;
 #[cfg(any(all(feature = "metal", target_os = "macos"), test))]
 pub(crate) mod sources;
 pub(crate) mod trouble;
