@@ -11,6 +11,7 @@ use cudarc::driver::{CudaContext, CudaFunction, CudaSlice, CudaStream, LaunchCon
 use cudarc::nvrtc::Ptx;
 
 use crate::gpu::engine::{Argument, Engine, Grid, Room};
+use crate::gpu::ptx::{MODULES, Parameter, parameters};
 use crate::gpu::trouble;
 use crate::{Device, Error, Result};
 
@@ -67,45 +68,48 @@ fn refused(device: Device, error: DriverError, bytes: u64) -> Error {
     trouble::status(device, error.0 as u32, &format!("{:?}", error.0), bytes)
 }
 
+/// A loaded kernel and what it takes.
+struct Kernel {
+    function: CudaFunction,
+    parameters: Vec<Parameter>,
+}
+
 /// An open card with every kernel loaded.
 pub(super) struct Card {
     device: Device,
     context: Arc<CudaContext>,
     stream: Arc<CudaStream>,
-    kernels: BTreeMap<&'static str, CudaFunction>,
+    kernels: BTreeMap<&'static str, Kernel>,
     shared_bytes_max: u32,
 }
 
 impl Card {
-    /// Opens card `number` and loads the kernels of `modules`: PTX, and the names of its entries.
+    /// Opens card `number` and loads every kernel.
     ///
     /// # Errors
     /// What the driver says.
-    pub(super) fn open(number: u32, modules: &[(&str, &[&'static str])]) -> Result<Self> {
+    pub(super) fn open(number: u32) -> Result<Self> {
         let device = Device::Cuda(number);
-        Self::load(device, number, modules).map_err(|error| refused(device, error, 0))
+        Self::load(device, number).map_err(|error| refused(device, error, 0))
     }
 
-    fn load(
-        device: Device,
-        number: u32,
-        modules: &[(&str, &[&'static str])],
-    ) -> std::result::Result<Self, DriverError> {
+    fn load(device: Device, number: u32) -> std::result::Result<Self, DriverError> {
         let context = CudaContext::new(number as usize)?;
         // SAFETY: all work of this card goes through one stream, in order, so that no event is needed to wait for.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream()?;
         let shared = context.attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
         let mut kernels = BTreeMap::new();
-        for (ptx, names) in modules {
-            let module = context.load_module(Ptx::from_src(*ptx))?;
-            for &name in *names {
-                let kernel = module.load_function(name)?;
+        for module in MODULES {
+            let loaded = context.load_module(Ptx::from_src(module.text))?;
+            for &name in module.kernels {
+                let function = loaded.load_function(name)?;
                 // What a kernel holds fixed counts against the same limit.
-                let fixed = kernel.shared_size_bytes()?;
+                let fixed = function.shared_size_bytes()?;
                 let most = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-                kernel.set_attribute(most, shared - fixed)?;
-                kernels.insert(name, kernel);
+                function.set_attribute(most, shared - fixed)?;
+                let parameters = parameters(module.text, name).unwrap_or_default();
+                kernels.insert(name, Kernel { function, parameters });
             }
         }
         let shared_bytes_max = u32::try_from(shared).unwrap_or(0);
@@ -151,10 +155,11 @@ impl Engine for Card {
     fn launch(&self, kernel: &'static str, grid: Grid, arguments: &[Argument<'_, CudaSlice<u8>>]) -> Result<()> {
         assert!(grid.blocks > 0 && grid.threads.is_multiple_of(32), "{kernel}: {grid:?}");
         assert!(grid.shared_bytes <= self.shared_bytes_max, "{kernel}: {grid:?}");
-        let function = self.kernels.get(kernel).ok_or_else(|| Error::Compute {
+        let found = self.kernels.get(kernel).ok_or_else(|| Error::Compute {
             reason: format!("{}: kernel {kernel} is not in this build", self.device),
         })?;
-        let mut launch = self.stream.launch_builder(function);
+        assert!(arguments.iter().map(Argument::parameter).eq(found.parameters.iter().copied()), "{kernel}");
+        let mut launch = self.stream.launch_builder(&found.function);
         for argument in arguments {
             match argument {
                 Argument::Memory(memory) => launch.arg(*memory),
@@ -167,9 +172,9 @@ impl Engine for Card {
             block_dim: (grid.threads, 1, 1),
             shared_mem_bytes: grid.shared_bytes,
         };
-        // SAFETY: number, order and size of the arguments are those of the kernel and every memory is as long as
-        // the kernel makes use of: the functions of `gpu`, which alone launch, check both. All memory outlives the
-        // launch, because it is given back through the same stream.
+        // SAFETY: the arguments were just held against the kernel's own text, and every memory is as long as the
+        // kernel makes use of: the functions of `gpu`, which alone launch, size it by the same numbers that they
+        // pass. All memory outlives the launch, because it is given back through the same stream.
         self.checked(unsafe { launch.launch(config) }.map(drop), 0)
     }
 }

@@ -6,15 +6,12 @@ use crate::device::Card;
 use crate::gpu::{Gpu, trouble};
 use crate::{Backend, Device, Error, Result, Traits};
 
-/// The kernels: PTX for compute capability 7.5, and the names of its entries.
-const MODULES: [(&str, &[&str]); 0] = [];
-
 /// Opens card `number`, which [`cards`] has.
 ///
 /// # Errors
 /// What the driver says.
 pub(crate) fn open(number: u32) -> Result<Box<dyn Backend>> {
-    Ok(Box::new(Gpu::new(launch::Card::open(number, &MODULES)?)))
+    Ok(Box::new(Gpu::new(launch::Card::open(number)?)))
 }
 
 /// The NVIDIA cards of this machine, by number.

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use super::Gpu;
 use super::engine::{Argument, Engine, Grid, Room};
+use super::ptx::{MODULES, parameters};
 use crate::cpu::Cpu;
 use crate::{Backend, Device, LinkSettings, Result, Rows, Vectors};
 
@@ -67,6 +68,10 @@ impl Engine for Emulated {
 
     fn launch(&self, kernel: &'static str, grid: Grid, arguments: &[Argument<'_, Self::Memory>]) -> Result<()> {
         assert!(grid.shared_bytes <= self.room.shared_bytes_max && grid.threads.is_multiple_of(32));
+        // What the driver would be given fits what its text says.
+        let text = MODULES.iter().find(|module| module.kernels.contains(&kernel)).expect("a text has it").text;
+        let given: Vec<_> = arguments.iter().map(Argument::parameter).collect();
+        assert_eq!(parameters(text, kernel), Some(given), "{kernel}");
         let is_memory = |argument: &Argument<'_, Self::Memory>| u8::from(matches!(argument, Argument::Memory(_)));
         let kinds: Vec<u8> = arguments.iter().map(is_memory).collect();
         let mut arrays =

@@ -10,6 +10,8 @@ pub(crate) mod engine;
 mod keys;
 mod link;
 mod nearest;
+#[cfg(any(feature = "cuda", test))]
+pub(crate) mod ptx;
 #[cfg(any(all(feature = "metal", target_os = "macos"), test))]
 pub(crate) mod sources;
 #[cfg(any(feature = "cuda", test))]
@@ -20,6 +22,9 @@ use engine::Engine;
 use crate::cpu::Cpu;
 use crate::{Backend, CsrGraph, LeidenSettings, LinkSettings, Neighbour, Partition, Result, Rows};
 
+/// The entries of `nearest.cu`, in its order.
+pub(crate) const NEAREST: [&str; 6] =
+    ["link_rows_64", "link_rows_128", "link_medians", "nearest_rows_64", "nearest_rows_128", "merge_best"];
 /// Most picks of a row that the kernels keep (`PICKS_MAX` in `nearest.cu`).
 const PICKS_MAX: u32 = 32;
 /// Threads of a block of tiles (`TILE_THREADS`).

@@ -3,6 +3,7 @@
 //! What the kernel does not take goes to the processor, with the same bits.
 
 use pulp::bytemuck::{cast_slice, cast_slice_mut};
+use rayon::prelude::*;
 
 use super::batch::budget;
 use super::engine::{Argument, Engine, Grid};
@@ -131,11 +132,13 @@ impl<M: Send + Sync> Search<'_, M> {
         }
         let mut keys = vec![0_u64; n_queries * self.k as usize];
         engine.download(&best, cast_slice_mut(&mut keys))?;
-        for (found, keys) in found.iter_mut().zip(keys.chunks_exact(self.k as usize)) {
+        let k = self.k as usize;
+        found.par_iter_mut().zip(keys.par_chunks_exact(k)).for_each(|(found, keys)| {
             found.extend(keys.iter().map_while(|&key| pick(key, self.row_first)));
+            // Lists of several blocks of rows are joined here; that of one is in order.
             found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
-            found.truncate(self.k as usize);
-        }
+            found.truncate(k);
+        });
         Ok(())
     }
 }

@@ -1,5 +1,7 @@
 //! The kernels' sources and the names of their entries, for cards that compile them when they are opened.
 
+use super::NEAREST;
+
 /// What the sources include by name.
 const PORT: &str = include_str!("port.h");
 /// How they include it.
@@ -15,10 +17,7 @@ pub(crate) struct Source {
 }
 
 /// Every file of kernels.
-pub(crate) const SOURCES: [Source; 1] = [Source {
-    text: include_str!("nearest.cu"),
-    kernels: &["link_rows_64", "link_rows_128", "link_medians", "nearest_rows_64", "nearest_rows_128", "merge_best"],
-}];
+pub(crate) const SOURCES: [Source; 1] = [Source { text: include_str!("nearest.cu"), kernels: &NEAREST }];
 
 impl Source {
     /// The text with what it includes put in: a compiler at run time has no files.
