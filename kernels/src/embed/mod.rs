@@ -2,9 +2,14 @@
 //!
 //! Knows texts and vectors. Does not know sources, chunks or languages.
 
+mod attend;
 mod bert;
+mod encoder;
+mod folder;
 mod hashed;
+mod linear;
 mod pool;
+mod prompts;
 mod simd;
 mod tokens;
 mod weights;
