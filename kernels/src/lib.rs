@@ -23,7 +23,9 @@ mod rows;
 
 pub use backend::{Backend, LeidenSettings, LinkSettings, Neighbour, Quality, open};
 pub use device::Device;
-pub use embed::{Embedder, EmbedderId, Fitted, Role, TokenCount, embed_whole, hashed, open_model};
+pub use embed::{
+    Embedder, EmbedderId, Fitted, Precision, Role, TokenCount, embed_whole, hashed, open_model, open_model_in,
+};
 pub use error::{Error, Result};
 pub use graph::{CsrGraph, Partition, WEIGHT_ONE};
 pub use modularity::quality;

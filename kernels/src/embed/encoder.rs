@@ -69,17 +69,7 @@ impl Encoder {
             .map(|layer| Layer::take(tensors, &format!("encoder.layer.{layer}"), config))
             .collect::<Result<_>>()?;
         let heads = Heads { n_heads: config.num_attention_heads, head_dim: hidden / config.num_attention_heads };
-        Ok(Self {
-            hidden,
-            heads,
-            pooling,
-            gelu: config.gelu,
-            words,
-            positions,
-            norm,
-            layers,
-            rooms: Mutex::default(),
-        })
+        Ok(Self { hidden, heads, pooling, gelu: config.gelu, words, positions, norm, layers, rooms: Mutex::default() })
     }
 
     /// Runs one batch: the unit vector of each text, `[texts, dim]`. Texts are tokens, none empty, within the window.
@@ -164,10 +154,7 @@ impl Encoder {
 impl Layer {
     fn take(tensors: &Tensors, name: &str, config: &Config) -> Result<Self> {
         let (hidden, intermediate) = (config.hidden_size, config.intermediate_size);
-        let scale = 1.0 / ((hidden / config.num_attention_heads) as f32).sqrt();
-        let (mut weights, mut bias) = tensors.qkv(name, hidden)?;
-        weights[..hidden * hidden].iter_mut().for_each(|value| *value *= scale);
-        bias[..hidden].iter_mut().for_each(|value| *value *= scale);
+        let (weights, bias) = tensors.scaled_qkv(name, hidden, config.num_attention_heads)?;
         let linear = |part: &str, from: usize, to: usize| {
             let weights = tensors.take(&format!("{name}.{part}.weight"), &[to, from])?;
             Ok((weights, tensors.take(&format!("{name}.{part}.bias"), &[to])?))

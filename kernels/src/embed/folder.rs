@@ -5,7 +5,6 @@
 //! `config_sentence_transformers.json`; our own `strata.json`, which overrides prompts. What a file asks for and
 //! this build cannot do is refused by the name of the file and the field.
 
-
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};

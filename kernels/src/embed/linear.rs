@@ -73,7 +73,8 @@ impl Linear {
         gelu: Option<Gelu>,
         threads: Threads,
     ) {
-        let part = |input, out, first_strip, n_tokens| Part { layer: self, input, out, first_strip, n_tokens, start, gelu };
+        let part =
+            |input, out, first_strip, n_tokens| Part { layer: self, input, out, first_strip, n_tokens, start, gelu };
         let n_blocks = n_tokens.div_ceil(BLOCK);
         let (input, out) = (&input[..n_blocks * self.from * BLOCK], &mut out[..n_blocks * self.to * BLOCK]);
         match threads {

@@ -66,9 +66,9 @@ pub(super) fn read(folder: &Path, canonical: &Path, name_or_path: &str) -> Resul
 fn by_family(name: &str) -> Option<Prompts> {
     let name = name.to_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).collect();
-    let found = FAMILIES.iter().find(|(family, others, ..)| {
-        words.contains(family) && others.iter().any(|other| words.contains(other))
-    });
+    let found = FAMILIES
+        .iter()
+        .find(|(family, others, ..)| words.contains(family) && others.iter().any(|other| words.contains(other)));
     found.map(|(.., query, passage)| Prompts { query: (*query).to_owned(), passage: (*passage).to_owned() })
 }
 

@@ -85,17 +85,21 @@ impl Tensors {
         Ok(positions)
     }
 
-    /// Query, key and value of the layer called `name`, one below the other: `[3 · hidden, hidden]` and bias.
+    /// Query, key and value of the layer called `name`, one below the other: `[3 · hidden, hidden]` and bias; queries
+    /// are scaled by `1 / √head_dim` already.
     ///
     /// # Errors
     /// As [`Tensors::take`].
-    pub(super) fn qkv(&self, name: &str, hidden: usize) -> Result<(Vec<f32>, Vec<f32>)> {
+    pub(super) fn scaled_qkv(&self, name: &str, hidden: usize, n_heads: usize) -> Result<(Vec<f32>, Vec<f32>)> {
         let (mut weights, mut bias) = (Vec::new(), Vec::new());
         for part in ["query", "key", "value"] {
             let name = format!("{name}.attention.self.{part}");
             weights.extend(self.take(&format!("{name}.weight"), &[hidden, hidden])?);
             bias.extend(self.take(&format!("{name}.bias"), &[hidden])?);
         }
+        let scale = 1.0 / ((hidden / n_heads) as f32).sqrt();
+        let queries = weights.iter_mut().take(hidden * hidden).chain(bias.iter_mut().take(hidden));
+        queries.for_each(|value| *value *= scale);
         Ok((weights, bias))
     }
 
