@@ -24,7 +24,7 @@ const TILE_REST: usize = 4;
 const TURN_ROWS: usize = 8;
 const TURN_VALUES: usize = 4;
 
-/// Rows packed for dot products: panels of `PANEL` rows, transposed to `[dim, PANEL]`, padded with zeros.
+/// Rows packed for dot products: panels of `PANEL` rows, transposed to `[dim, PANEL]`, padded to whole panels.
 #[derive(Default)]
 pub(crate) struct Panels {
     data: Vec<f32>,
@@ -114,17 +114,10 @@ impl<'r, F: Fn(usize) -> &'r [f32]> NullaryFnOnce for Turn<'_, F> {
         for (panel_idx, panel) in self.data.chunks_exact_mut(PANEL * dim).enumerate() {
             for lane in (0..PANEL).step_by(TURN_ROWS) {
                 let first = panel_idx * PANEL + lane;
-                if first + TURN_ROWS <= n {
-                    let rows = std::array::from_fn(|row_idx| &(self.row)(first + row_idx)[..dim]);
+                if first < n {
+                    // What stands in lanes beyond the last row is multiplied and never given out.
+                    let rows = std::array::from_fn(|row_idx| &(self.row)((first + row_idx).min(n - 1))[..dim]);
                     turn(rows, panel, lane);
-                    continue;
-                }
-                for row_idx in first..first + TURN_ROWS {
-                    let slots = panel.iter_mut().skip(row_idx % PANEL).step_by(PANEL);
-                    match row_idx < n {
-                        true => slots.zip((self.row)(row_idx)).for_each(|(slot, &value)| *slot = value),
-                        false => slots.for_each(|slot| *slot = 0.0),
-                    }
                 }
             }
         }
@@ -216,18 +209,21 @@ impl Multiply<'_> {
     /// One tile; each of its products is `fma(a_k, b_k, …)` over ascending `k`, from 0.
     #[inline(always)]
     fn tile<S: Simd, const ROWS: usize, const VECTORS: usize>(&mut self, simd: S, rows: Range<usize>, first: usize) {
-        let Panels { data, dim, n } = self.panels;
+        let &Panels { ref data, dim, n } = self.panels;
         let panel = &data[first / PANEL * PANEL * dim..][..PANEL * dim];
         // A tile that lacks rows computes its last one again.
         let left: [&[f32]; ROWS] =
-            std::array::from_fn(|lane| &self.left[(rows.start + lane).min(rows.end - 1) * dim..][..*dim]);
+            std::array::from_fn(|lane| &self.left[(rows.start + lane).min(rows.end - 1) * dim..][..dim]);
+        // Said here, it need not be checked at every step.
+        left.iter().for_each(|left| assert!(left.len() == dim));
         let mut sums = [[simd.splat_f32s(0.0); VECTORS]; ROWS];
-        for (k, right) in panel.chunks_exact(PANEL).take(*dim).enumerate() {
+        for (k, right) in panel.chunks_exact(PANEL).take(dim).enumerate() {
             let (right, _) = S::as_simd_f32s(&right[first % PANEL..][..VECTORS * S::F32_LANES]);
-            for (sums, left) in sums.iter_mut().zip(left) {
-                let left = simd.splat_f32s(left[k]);
-                for (sum, &right) in sums.iter_mut().zip(right) {
-                    *sum = simd.mul_add_f32s(left, right, *sum);
+            let right: [S::f32s; VECTORS] = std::array::from_fn(|vector| right[vector]);
+            for lane in 0..ROWS {
+                let value = simd.splat_f32s(left[lane][k]);
+                for vector in 0..VECTORS {
+                    sums[lane][vector] = simd.mul_add_f32s(value, right[vector], sums[lane][vector]);
                 }
             }
         }
@@ -235,7 +231,7 @@ impl Multiply<'_> {
             for (vector, sum) in sums.into_iter().enumerate() {
                 let start = first + vector * S::F32_LANES;
                 let width = n.saturating_sub(start).min(S::F32_LANES);
-                let out = &mut self.out[row * self.stride..][..*n][start.min(*n)..][..width];
+                let out = &mut self.out[row * self.stride..][..n][start.min(n)..][..width];
                 match S::as_mut_simd_f32s(out) {
                     ([whole], _) => *whole = sum,
                     (_, part) => simd.partial_store_f32s(part, sum),
@@ -296,10 +292,16 @@ mod tests {
             let data = values(n * dim, 3);
             let rows = Rows::new(&data, dim).expect("even");
             panels.repack(rows);
-            assert_eq!(panels.data, Panels::pack(rows).data);
             let column = |k: usize| data.iter().skip(k).step_by(dim).copied().collect::<Vec<f32>>();
             let columns: Vec<Vec<f32>> = (0..dim).map(column).collect();
-            assert_eq!(panels.data, Panels::pack_transposed(n, dim, |k| &columns[k]).data);
+            let transposed = Panels::pack_transposed(n, dim, |k| &columns[k]);
+            for (row_idx, row) in data.chunks_exact(dim).enumerate() {
+                for panels in [&panels, &transposed] {
+                    let panel = &panels.data[row_idx / PANEL * PANEL * dim..][..PANEL * dim];
+                    let lane: Vec<f32> = panel.iter().skip(row_idx % PANEL).step_by(PANEL).copied().collect();
+                    assert_eq!(lane, row, "{row_idx} of {n}");
+                }
+            }
         }
     }
 }
