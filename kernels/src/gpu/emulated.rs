@@ -183,6 +183,21 @@ fn a_card_finds_the_nearest_as_the_processor_does() {
 }
 
 #[test]
+fn a_card_joins_rows_as_the_processor_does() {
+    let rows = rows(1_100, 10, 5);
+    for (flavour, room) in [(Flavour::Cuda, 1 << 30), (Flavour::Metal, 170_000)] {
+        let Some(card) = Emulated::with(flavour, room) else {
+            return;
+        };
+        for (k, similarity_min) in [(0, -2.0), (1, -2.0), (9, 0.3), (33, 0.95)] {
+            let found = card.neighbours(rows.rows(), k, similarity_min).expect("valid");
+            let want = Cpu.neighbours(rows.rows(), k, similarity_min).expect("valid");
+            assert_eq!(found, want, "{flavour:?} {k} {similarity_min}");
+        }
+    }
+}
+
+#[test]
 fn a_card_refuses_what_the_processor_refuses() {
     let Some(card) = Emulated::with(Flavour::Cuda, 1 << 30) else {
         return;

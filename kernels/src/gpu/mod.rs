@@ -7,7 +7,6 @@ mod batch;
 #[cfg(test)]
 mod emulated;
 pub(crate) mod engine;
-mod keys;
 mod link;
 mod nearest;
 #[cfg(any(feature = "cuda", test))]
@@ -53,6 +52,10 @@ impl<E: Engine> Backend for Gpu<E> {
 
     fn link(&self, rows: Rows<'_>, offsets: &[u32], settings: &LinkSettings) -> Result<Vec<CsrGraph>> {
         link::link(&self.engine, rows, offsets, settings)
+    }
+
+    fn neighbours(&self, rows: Rows<'_>, k: u32, similarity_min: f32) -> Result<Vec<Vec<Neighbour>>> {
+        nearest::neighbours(&self.engine, rows, k, similarity_min)
     }
 
     fn nearest(&self, queries: Rows<'_>, rows: Rows<'_>, k: u32, similarity_min: f32) -> Result<Vec<Vec<Neighbour>>> {
