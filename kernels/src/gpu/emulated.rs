@@ -185,7 +185,7 @@ fn a_card_finds_the_nearest_as_the_processor_does() {
 #[test]
 fn a_card_joins_rows_as_the_processor_does() {
     let rows = rows(1_100, 10, 5);
-    for (flavour, room) in [(Flavour::Cuda, 1 << 30), (Flavour::Metal, 170_000)] {
+    for (flavour, room) in [(Flavour::Cuda, 1 << 30), (Flavour::Metal, 320_000)] {
         let Some(card) = Emulated::with(flavour, room) else {
             return;
         };
