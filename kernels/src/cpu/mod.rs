@@ -1,6 +1,5 @@
 //! The processor as a device: the reference that every other device must equal bit for bit.
 
-mod coarse;
 mod leiden;
 mod link;
 mod nearest;
