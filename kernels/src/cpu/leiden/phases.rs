@@ -95,11 +95,11 @@ impl<W: Sum> Phases<W> {
         }
         self.active[..n_words * 8].fill(0);
         self.active[..m].fill(1);
-        let (mut n_moves, mut gained, mut swept) = (0, G::default(), true);
-        while mem::take(&mut swept) {
+        let (mut n_moves, mut gained) = (0, G::default());
+        let mut waiting = m > 0;
+        while waiting {
             for word in 0..n_words {
                 while let Some(node) = next_active(&self.active, word) {
-                    swept = true;
                     self.active[node] = 0;
                     let choice = self.choose(level, gains, node);
                     if choice.to != self.labels[node] as usize {
@@ -109,8 +109,24 @@ impl<W: Sum> Phases<W> {
                     }
                 }
             }
+            waiting = self.active[..m].iter().any(|&active| active != 0) || self.wake_losers(level, gains);
         }
         (n_moves, gained)
+    }
+
+    /// Wakes the nodes that would rather be alone: masses may have grown since their visit, and no one who joined
+    /// was a neighbour. Without them every node left is well connected to its community.
+    fn wake_losers<G: Gain>(&mut self, level: &Level<W>, gains: Gains<G>) -> bool {
+        let m = level.n();
+        let mut woken = false;
+        let nodes = self.labels[..m].iter().zip(&level.mass).zip(&self.cut[..m]);
+        for (((&label, &mass), &cut), active) in nodes.zip(&mut self.active[..m]) {
+            let rest = self.slots[label as usize].mass - mass;
+            let loses = gains.of(cut, gains.pushed(mass), rest) < G::default();
+            *active = u8::from(loses);
+            woken |= loses;
+        }
+        woken
     }
 
     /// Where a node is best; its mass is added there.
@@ -190,16 +206,14 @@ impl<W: Sum> Phases<W> {
         part_nodes.fill(1);
         let mut n_parts = m;
         for node in order.nodes() {
-            // In a community of one there is nothing to join, and no cut either.
+            // In a community of one there is nothing to join, and no cut either. A lone node is well connected:
+            // if it were not, it would have left in `move_nodes`.
             if (part_nodes[node] != 1) | (cut[node] == W::default()) {
                 continue;
             }
             let (own, mass) = (labels[node], level.mass[node]);
             let whole = slots[own as usize].mass;
             let pushed = gains.pushed(mass);
-            if gains.of(cut[node], pushed, whole - mass) < G::default() {
-                continue;
-            }
             let mut n_seen = 0;
             for &(other, weight) in level.row(node) {
                 let other = other as usize;

@@ -9,12 +9,12 @@
 //! foretell, 20 cycles each: 15,500 · 5 + 1,700 · 60 = 180,000 cycles, 60 µs at 3 GHz. Memory is 140 bytes a node
 //! and 24 an edge, kept from graph to graph; nothing is allocated but the labels.
 //!
-//! Why communities are connected without a last look. A round ends at a level where no node moves and none joins a
-//! part. Say a community fell into pieces there. Masses are above 0 (a node without edges is always alone) and so is
-//! `push`, so a node of a piece pays for the other pieces; it stays, hence gains from its own piece more than it
-//! pays, hence is well connected and has a neighbour, also well connected, that it gains from joining. The first
-//! such node in the order would have joined a part: a contradiction. Parts are connected, for a node joins only a
-//! part that it has an edge to, and so is a connected set of parts.
+//! Why communities are connected without a last look. A round ends at a level where no node joins a part. Say a
+//! community fell into pieces there. Masses are above 0 (a node without edges is always alone) and so is `push`, so a
+//! node of a piece pays for the other pieces; it would not rather be alone, for moving ends so; hence it gains from
+//! its own piece more than it pays there, hence it gains from joining some neighbour in it, which is as well connected
+//! as itself. The first such node in the order would have joined a part: a contradiction. Parts are connected, for
+//! a node joins only a part that it has an edge to, and so is a connected set of parts.
 //!
 //! Why it ends: a move raises the quality, an integer that the graph bounds, and every level has fewer nodes.
 //!

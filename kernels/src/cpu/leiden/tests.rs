@@ -104,11 +104,27 @@ proptest! {
         prop_assert_eq!(value(&level, gains, &labels) - value(&level, gains, &from), gained);
         prop_assert!(gained > 0 || n_moves == 0);
         for node in 0..n {
-            for to in 0..n as u32 {
+            // Nobody would rather be alone.
+            let mut alone = labels.clone();
+            alone[node] = n as u32;
+            prop_assert!(value(&level, gains, &alone) <= value(&level, gains, &labels));
+        }
+    }
+
+    #[test]
+    fn at_the_end_no_node_and_no_community_gains_by_joining_another(
+        graph in any_graph(), quality in any_quality(), seed in any::<u64>(),
+    ) {
+        let (level, gains) = level(&graph, quality);
+        let labels = Room::default().partition(&graph, &LeidenSettings { quality, seed, rounds_max: 1_000 });
+        let best = value(&level, gains, &labels);
+        for node in 0..level.n() {
+            for to in 0..=level.n() as u32 {
                 let mut moved = labels.clone();
                 moved[node] = to;
-                // A community without a neighbour in it costs nothing more than an empty one.
-                prop_assert!(value(&level, gains, &moved) <= value(&level, gains, &labels) || n > 1 && waits(&level, node));
+                prop_assert!(value(&level, gains, &moved) <= best);
+                let joined: Vec<u32> = labels.iter().map(|&own| if own == labels[node] { to } else { own }).collect();
+                prop_assert!(!labels.contains(&to) || value(&level, gains, &joined) <= best);
             }
         }
     }
@@ -180,11 +196,6 @@ proptest! {
         }
         Partition { labels }.check(graph.n()).expect("dense");
     }
-}
-
-/// A node that the pruning of visits may leave behind: moves elsewhere changed masses around it.
-fn waits(level: &Level<i64>, node: usize) -> bool {
-    !level.row(node).is_empty()
 }
 
 #[test]
