@@ -8,14 +8,16 @@
 mod level;
 mod order;
 mod phases;
-mod rule;
+pub(crate) mod rule;
 mod serial;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Borrow;
+
 use rayon::prelude::*;
 
-use self::rule::Rule;
+use self::rule::{Gains, Rule};
 use self::serial::Workspace;
 use crate::{CsrGraph, Error, LeidenSettings, Partition, Quality, Result};
 
@@ -23,7 +25,20 @@ use crate::{CsrGraph, Error, LeidenSettings, Partition, Quality, Result};
 const SETTING_MAX: f32 = 65_536.0;
 
 /// See [`crate::Backend::leiden`].
-pub(super) fn leiden(graphs: &[CsrGraph], settings: &LeidenSettings) -> Result<Vec<Partition>> {
+pub(crate) fn leiden<G: Borrow<CsrGraph> + Sync>(graphs: &[G], settings: &LeidenSettings) -> Result<Vec<Partition>> {
+    check_settings(settings)?;
+    graphs
+        .par_iter()
+        .map_init(Room::default, |room, graph| {
+            let graph = graph.borrow();
+            graph.check()?;
+            Ok(Partition { labels: room.partition(graph, settings) })
+        })
+        .collect()
+}
+
+/// Refuses a quality that is no number or out of range.
+pub(crate) fn check_settings(settings: &LeidenSettings) -> Result<()> {
     let value = match settings.quality {
         Quality::Cpm { gamma } => gamma,
         Quality::Modularity { resolution } => resolution,
@@ -32,13 +47,29 @@ pub(super) fn leiden(graphs: &[CsrGraph], settings: &LeidenSettings) -> Result<V
         let reason = format!("quality setting {value} is not between 0 and {SETTING_MAX}");
         return Err(Error::Invalid { reason });
     }
-    graphs
-        .par_iter()
-        .map_init(Room::default, |room, graph| {
-            graph.check()?;
-            Ok(Partition { labels: room.partition(graph, settings) })
-        })
-        .collect()
+    Ok(())
+}
+
+/// What gains are computed with in a graph: `total` is the sum of its directed edges' weights.
+pub(crate) struct Terms {
+    pub rule: Rule,
+    pub by_degree: bool,
+    pub total: i128,
+    pub mass: i128,
+}
+
+impl Terms {
+    pub(crate) fn of(graph: &CsrGraph, quality: Quality) -> Self {
+        let total: i128 = graph.weights.iter().map(|&weight| i128::from(weight)).sum();
+        let by_degree = matches!(quality, Quality::Modularity { .. });
+        let mass = if by_degree { total } else { graph.n() as i128 };
+        Self { rule: Rule::new(total, quality), by_degree, total, mass }
+    }
+
+    /// The rule in 64 bits, where neither gains nor sums of weights in 32 bits can overflow.
+    pub(crate) fn narrow(&self) -> Option<Gains<i64>> {
+        self.rule.narrow(self.total, self.mass).filter(|_| self.total <= i128::from(i32::MAX))
+    }
 }
 
 /// Room for graphs whose numbers fit 64 bits (nearly all), and for the others.
@@ -50,20 +81,15 @@ struct Room {
 
 impl Room {
     fn partition(&mut self, graph: &CsrGraph, settings: &LeidenSettings) -> Vec<u32> {
-        let total: i128 = graph.weights.iter().map(|&weight| i128::from(weight)).sum();
-        let by_degree = matches!(settings.quality, Quality::Modularity { .. });
-        let rule = Rule::new(total, settings.quality);
-        let mass = if by_degree { total } else { graph.n() as i128 };
-        let (seed, rounds_max) = (settings.seed, settings.rounds_max);
-        if rule.push == 0 {
+        let terms = Terms::of(graph, settings.quality);
+        let (by_degree, seed, rounds_max) = (terms.by_degree, settings.seed, settings.rounds_max);
+        if terms.rule.push == 0 {
             // Nothing pushes nodes apart: whatever an edge joins is best together.
             return components(graph);
         }
-        match rule.narrow(total, mass) {
-            Some(gains) if total <= i128::from(i32::MAX) => {
-                self.narrow.partition(graph, by_degree, gains, seed, rounds_max)
-            }
-            _ => self.wide.partition(graph, by_degree, rule.wide(), seed, rounds_max),
+        match terms.narrow() {
+            Some(gains) => self.narrow.partition(graph, by_degree, gains, seed, rounds_max),
+            None => self.wide.partition(graph, by_degree, terms.rule.wide(), seed, rounds_max),
         }
     }
 }

@@ -11,7 +11,7 @@ const NARROW_MAX: i128 = 1 << 62;
 
 /// A quality on exact integers; the gain of joining two masses by a weight is `pull·w − push·a·b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cpu) struct Rule {
+pub(crate) struct Rule {
     pub pull: i128,
     pub push: i128,
 }
@@ -21,7 +21,7 @@ impl Rule {
     ///
     /// Both factors of modularity are divided by their common power of two: no decision changes, and the
     /// textbook's resolution of 1 becomes `total·w − a·b`, which fits 64 bits up to a total of 2^31.
-    pub(in crate::cpu) fn new(total: i128, quality: Quality) -> Self {
+    pub(crate) fn new(total: i128, quality: Quality) -> Self {
         let one = f64::from(WEIGHT_ONE);
         match quality {
             Quality::Cpm { gamma } => Self { pull: 1, push: (f64::from(gamma) * one).round() as i128 },
@@ -34,20 +34,20 @@ impl Rule {
     }
 
     /// The rule in 64 bits, where no gain in a graph of this weight and mass can overflow them.
-    pub(in crate::cpu) fn narrow(self, total: i128, mass: i128) -> Option<Gains<i64>> {
+    pub(crate) fn narrow(self, total: i128, mass: i128) -> Option<Gains<i64>> {
         let fits = |factor: i128, by: i128| factor.checked_mul(by).is_some_and(|product| product <= NARROW_MAX);
         let narrow = fits(self.pull, total) && mass.checked_mul(mass).is_some_and(|square| fits(self.push, square));
         Some(Gains { pull: i64::try_from(self.pull).ok()?, push: i64::try_from(self.push).ok()? }).filter(|_| narrow)
     }
 
     /// The rule in 128 bits.
-    pub(in crate::cpu) fn wide(self) -> Gains<i128> {
+    pub(crate) fn wide(self) -> Gains<i128> {
         Gains { pull: self.pull, push: self.push }
     }
 }
 
 /// A number that gains are computed in.
-pub(in crate::cpu) trait Gain:
+pub(crate) trait Gain:
     Copy + Ord + Default + From<i64> + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + AddAssign
 {
 }
@@ -66,7 +66,7 @@ impl Sum for i64 {}
 
 /// A rule in numbers that hold it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::cpu) struct Gains<G> {
+pub(crate) struct Gains<G> {
     pub pull: G,
     pub push: G,
 }
