@@ -16,7 +16,7 @@
 // `push` 0; sums of weights above 2^31 - 1; more than 65,535 sentences.
 #include "port.h"
 
-enum : u32 { NO_ID = 0xffffu, GROUP = 8, STARTS_EDGES = 2048, STARTS_MAX = 8 };
+enum : u32 { NO_ID = 0xffffu, GROUP = 8, STARTS_EDGES = 2048, STARTS_MAX = 4 };
 
 // What one launch shares. `rounds_max` is at least 1.
 struct LeidenShape {
@@ -490,6 +490,7 @@ FUNCTION void leiden_document(Document document, Board board, LeidenShape shape,
             done = n_moves == 0;
             for (u32 v = lane; v < n; v += WARP) labels[v] = board.base[board.number[v]];
         }
+        warp_sync();
     }
     if (best_start + 1 != n_starts) {
         leiden_number(document, board, shape.seed, best_start);

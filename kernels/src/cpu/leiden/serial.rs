@@ -33,7 +33,7 @@ const STARTS_EDGES: usize = 2_048;
 /// Fewest starts of a graph.
 const STARTS_MIN: usize = 1;
 /// Most starts of a graph.
-const STARTS_MAX: usize = 8;
+const STARTS_MAX: usize = 4;
 
 /// No number.
 const NONE: u32 = u32::MAX;
