@@ -230,7 +230,7 @@ FUNCTION i64 warp_read(i64 value, u32 lane) { return (i64)warp_read((u64)value, 
 FUNCTION i64 warp_read_xor(i64 value, u32 mask) { return (i64)warp_read_xor((u64)value, mask); }
 FUNCTION i64 warp_read_up(i64 value, u32 delta) { return (i64)warp_read_up((u64)value, delta); }
 
-// Over the lanes of the warp; every lane gets the result.
+// Over the lanes of the warp; every lane gets the result. Sums of signed numbers must not overflow on the way.
 template <typename T>
 FUNCTION T warp_sum(T value) {
     for (u32 step = WARP / 2; step > 0; step /= 2) value += warp_read_xor(value, step);
