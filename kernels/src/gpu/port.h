@@ -35,8 +35,8 @@ typedef uchar u8;
 #define LOCAL thread
 #define FUNCTION inline
 
-// The stand-in for <metal_stdlib> that the tests use has one address space and defines this.
-#if !defined(PORT_ONE_SPACE)
+// The tests' stand-ins for <metal_stdlib> define this, one of them with one address space only.
+#if !defined(PORT_SHARED_ARGUMENT)
 #define PORT_SHARED_ARGUMENT [[threadgroup(0)]]
 #endif
 
@@ -185,7 +185,7 @@ FUNCTION u32 lowest(u32 x) { return (u32)__ffs((int)x) - 1; }
 enum { WARP = 32 };
 
 // Before a loop of a fixed, small number of rounds: its arrays then live in registers.
-#if defined(STRATA_EMULATED) || defined(PORT_ONE_SPACE)
+#if defined(STRATA_EMULATED)
 #define UNROLL
 #else
 #define UNROLL _Pragma("unroll")
