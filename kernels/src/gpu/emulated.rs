@@ -1,6 +1,6 @@
 //! A card of the emulator, for tests: what the host's side asks for is done by the kernels' own source.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Mutex, PoisonError};
 
 use super::Gpu;
 use super::engine::{Argument, Engine, Grid, Room};
@@ -16,29 +16,15 @@ use emulate::{Arrays, Flavour, Program, build};
 
 /// The emulator with so much memory.
 struct Emulated {
-    program: Arc<Program>,
+    program: Program,
     room: Room,
-}
-
-/// Tests that run at once share a program.
-static PROGRAMS: Mutex<Vec<(Flavour, Weak<Program>)>> = Mutex::new(Vec::new());
-
-fn program(flavour: Flavour) -> Option<Arc<Program>> {
-    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = programs.iter().find_map(|(of, program)| program.upgrade().filter(|_| *of == flavour));
-    if found.is_some() {
-        return found;
-    }
-    let built = Arc::new(build("host", flavour)?);
-    programs.push((flavour, Arc::downgrade(&built)));
-    Some(built)
 }
 
 impl Emulated {
     /// `None`, having said so, where the machine has no C++ compiler.
     fn with(flavour: Flavour, free_bytes: u64) -> Option<Gpu<Self>> {
         let room = Room { free_bytes, shared_bytes_max: 48 << 10 };
-        Some(Gpu::new(Self { program: program(flavour)?, room }))
+        Some(Gpu::new(Self { program: build("host", flavour)?, room }))
     }
 }
 
