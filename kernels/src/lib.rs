@@ -32,7 +32,9 @@ mod rows;
 
 pub use backend::{Backend, LeidenSettings, LinkSettings, Neighbour, Quality};
 pub use device::{Device, DeviceInfo, Traits};
-pub use embed::{Embedder, EmbedderId, Fitted, Role, TokenCount, embed_whole, hashed, open_model};
+pub use embed::{
+    Embedder, EmbedderId, Fitted, Precision, Role, TokenCount, embed_whole, hashed, open_model, open_model_in,
+};
 pub use error::{Error, Result};
 pub use graph::{CsrGraph, Partition, WEIGHT_ONE};
 pub use modularity::quality;

@@ -56,18 +56,6 @@ impl Panels {
         pulp::Arch::new().dispatch(Turn { data: &mut self.data, dim, n, row });
     }
 
-    /// Packs the `n` columns of a matrix of `dim` rows; `row(row_idx)` is `[n]`.
-    pub(crate) fn pack_transposed<'a>(n: usize, dim: usize, row: impl Fn(usize) -> &'a [f32]) -> Self {
-        let mut data = vec![0.0; n.div_ceil(PANEL) * PANEL * dim];
-        for (panel_idx, panel) in data.chunks_exact_mut(PANEL * dim).enumerate() {
-            let columns = panel_idx * PANEL..n.min((panel_idx + 1) * PANEL);
-            for (row_idx, lanes) in panel.chunks_exact_mut(PANEL).enumerate() {
-                lanes[..columns.len()].copy_from_slice(&row(row_idx)[columns.clone()]);
-            }
-        }
-        Self { data, dim, n }
-    }
-
     /// Number of rows packed.
     pub(crate) fn n(&self) -> usize {
         self.n

@@ -2,9 +2,15 @@
 //!
 //! Knows texts and vectors. Does not know sources, chunks or languages.
 
+mod attend;
 mod bert;
+mod card;
+mod encoder;
+mod folder;
 mod hashed;
+mod linear;
 mod pool;
+mod prompts;
 mod simd;
 mod tokens;
 mod weights;
@@ -12,7 +18,9 @@ mod weights;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::{Result, Vectors};
+pub use card::Precision;
+
+use crate::{Device, Result, Vectors};
 
 /// What a text is for; a model may want a prompt before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,16 +114,31 @@ pub fn embed_whole(e: &dyn Embedder, text: &str, role: Role) -> Result<Vec<f32>>
     Ok(sum)
 }
 
-/// Opens a BERT model from its folder: `config.json`, `tokenizer.json`, `model.safetensors`.
+/// Opens a model of the BERT family from its folder, for a device: MiniLM, BGE, E5, GTE and their like.
 ///
-/// Reads `sentence_bert_config.json` (window), `1_Pooling/config.json` (mean or CLS) and
-/// `config_sentence_transformers.json` (prompts) where they are there. The weights are read into memory.
+/// Needs `config.json` (`model_type` "bert"), `tokenizer.json` (word pieces) and `model.safetensors` or the shards of
+/// `model.safetensors.index.json` (f32, f16, bf16). Takes from `sentence_bert_config.json` or `tokenizer_config.json`
+/// the window, from `modules.json` and `1_Pooling/config.json` mean or CLS, and prompts from `strata.json`,
+/// `config_sentence_transformers.json` or, for E5 and BGE, from the model's name. Vectors are unit whether or not the
+/// folder asks for it. XLM-RoBERTa and other kinds (multilingual E5, BGE-M3, newer GTE) are refused.
+///
+/// The processor runs our own packed forward in f32; a card runs candle's kernels in f16. The weights are read into
+/// memory: 4 bytes a value here, 2 on a card.
 ///
 /// # Errors
-/// [`crate::Error::Read`] for a missing file, [`crate::Error::Model`] for one that this build cannot use.
-pub fn open_model(folder: &Path, device: &str) -> Result<Box<dyn Embedder>> {
-    let _: crate::Device = device.parse()?;
-    Ok(Box::new(bert::Bert::open(folder)?))
+/// [`crate::Error::Read`] for a missing file, [`crate::Error::Model`] for one that this build cannot use, naming file
+/// and field; [`crate::Error::Missing`] for a device that this build or machine lacks.
+pub fn open_model(folder: &Path, device: Device) -> Result<Box<dyn Embedder>> {
+    Ok(Box::new(bert::Bert::open(folder, device, None)?))
+}
+
+/// As [`open_model`], in a precision of the caller's choice. On the processor a half precision is candle's: slow, and
+/// there to see what a card's vectors would be.
+///
+/// # Errors
+/// As [`open_model`].
+pub fn open_model_in(folder: &Path, device: Device, precision: Precision) -> Result<Box<dyn Embedder>> {
+    Ok(Box::new(bert::Bert::open(folder, device, Some(precision))?))
 }
 
 /// The embedder without weights: hashed words and character n-grams, for tests, demos and machines without

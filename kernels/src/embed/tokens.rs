@@ -176,6 +176,12 @@ impl Vocabulary {
         Ok(Self { tokenizer, unknown, first, last, cached: RwLock::default() })
     }
 
+    /// Whether capitals and small letters are the same tokens.
+    pub(super) fn lowers_case(&self) -> bool {
+        let tokens = |text| self.tokenizer.encode_fast(text, false).map(|encoding| encoding.get_ids().to_vec()).ok();
+        tokens("A Table") == tokens("a table")
+    }
+
     /// Counts one piece.
     pub(super) fn count_piece(&self, piece: &str) -> TokenCount {
         let counted = |tokens: &[u32]| TokenCount {
@@ -222,23 +228,34 @@ impl Vocabulary {
     }
 }
 
-/// Groups texts into batches of at most `tokens_max` tokens, longest together; `lens` is tokens a text.
+/// Groups texts into batches of at most `tokens_max` tokens; `lens` is tokens a text, none above `window`.
 ///
-/// Every text is in one batch; a text alone may exceed the budget.
+/// The longest text that is left and fits goes in next, so that batches are full and of similar texts. Every text is
+/// in one batch; a text alone may exceed the budget. Work is O(texts · window) at worst.
 pub(super) fn batches(lens: &[usize], tokens_max: usize) -> Vec<Vec<usize>> {
-    let mut order: Vec<usize> = (0..lens.len()).collect();
-    order.sort_by_key(|&text| std::cmp::Reverse(lens[text]));
+    let len_max = lens.iter().copied().max().unwrap_or(0);
+    let mut by_len: Vec<Vec<usize>> = vec![Vec::new(); len_max + 1];
+    for (text, &len) in lens.iter().enumerate().rev() {
+        by_len[len].push(text);
+    }
     let mut batches: Vec<Vec<usize>> = Vec::new();
-    let mut n_tokens = 0;
-    for text in order {
-        match batches.last_mut() {
-            Some(batch) if n_tokens + lens[text] <= tokens_max => {
-                n_tokens += lens[text];
+    let mut room = 0;
+    let mut longest = len_max;
+    for _ in 0..lens.len() {
+        while by_len[longest].is_empty() {
+            longest -= 1;
+        }
+        let fits = (0..=room.min(longest)).rev().find(|&len| !by_len[len].is_empty());
+        let len = fits.unwrap_or(longest);
+        let Some(text) = by_len[len].pop() else { break };
+        match batches.last_mut().filter(|_| fits.is_some()) {
+            Some(batch) => {
                 batch.push(text);
+                room -= len;
             }
-            _ => {
-                n_tokens = lens[text];
+            None => {
                 batches.push(vec![text]);
+                room = tokens_max.saturating_sub(len);
             }
         }
     }

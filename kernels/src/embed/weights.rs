@@ -1,229 +1,137 @@
-//! A model folder: configuration, tokenizer, tensors, digest.
+//! The tensors of a model folder: one `model.safetensors` or the shards that its index names, in f32.
 //!
-//! Reads files and checks them; computes nothing. Formats: Hugging Face `config.json`, `tokenizer.json`,
-//! `model.safetensors`; sentence-transformers `sentence_bert_config.json`, `1_Pooling/config.json`,
-//! `config_sentence_transformers.json`.
+//! Reads files and checks them; computes nothing but their digest. Types are f32, f16 and bf16. Names may start
+//! with "bert."; a norm's may end in "gamma" and "beta", as checkpoints of 2018 have it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use candle_core::{DType, Device, Tensor};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
-use tokenizers::{ModelWrapper, Tokenizer};
 
-use super::EmbedderId;
-use super::pool::Pooling;
-use super::tokens::Vocabulary;
-use crate::{Error, Result};
+use super::folder::{Config, read_file, read_optional, unusable};
+use crate::Result;
 
-/// Window of models that do not say theirs: what sentence-transformers gives MiniLM.
-const WINDOW_STANDARD: usize = 256;
+const WHOLE: &str = "model.safetensors";
+const INDEX: &str = "model.safetensors.index.json";
 
-/// The shape of a BERT, from `config.json`.
-#[derive(Clone, Debug, Deserialize)]
-pub(super) struct Config {
-    pub hidden_size: usize,
-    pub intermediate_size: usize,
-    pub num_attention_heads: usize,
-    pub num_hidden_layers: usize,
-    pub max_position_embeddings: usize,
-    pub layer_norm_eps: f32,
-    hidden_act: String,
-    model_type: String,
-    #[serde(default)]
-    position_embedding_type: Option<String>,
-}
-
-/// A model folder in memory.
-pub(super) struct Folder {
-    pub config: Config,
-    pub vocabulary: Vocabulary,
-    pub tensors: Tensors,
-    pub pooling: Pooling,
-    pub id: EmbedderId,
-}
-
-/// The tensors of a model by name, in f32.
+/// The tensors of a model by name.
 pub(super) struct Tensors {
     path: PathBuf,
     by_name: HashMap<String, Tensor>,
 }
 
-impl Folder {
-    /// Reads a folder whole.
+impl Tensors {
+    /// Reads all weights of a folder; with them their SHA-256, hex: of the file, or of the shards in order of name.
     ///
     /// # Errors
-    /// [`Error::Read`] for a missing file, [`Error::Model`] for one that this build cannot use.
-    pub(super) fn read(folder: &Path) -> Result<Self> {
-        let config: Config = read_json(&folder.join("config.json"))?;
-        check_config(&config, &folder.join("config.json"))?;
-        let vocabulary = read_tokenizer(&folder.join("tokenizer.json"))?;
-        let pooling = read_pooling(&folder.join("1_Pooling/config.json"))?;
-        let window = read_window(folder, &config)?;
-        let prompts = read_prompts(folder)?;
-        let (tensors, digest) = Tensors::read(&folder.join("model.safetensors"))?;
-        let name = folder.canonicalize().ok();
-        let name = name.as_deref().unwrap_or(folder).file_name();
-        let id = EmbedderId {
-            name: name.unwrap_or_default().to_string_lossy().into_owned(),
-            digest,
-            dim: config.hidden_size as u32,
-            pooling: pooling.name().to_owned(),
-            query_prompt: prompts.first(&["query"]),
-            passage_prompt: prompts.first(&["passage", "document"]),
-            window: window as u32,
+    /// [`crate::Error::Read`] for a missing file, [`crate::Error::Model`] for one that this build cannot use.
+    pub(super) fn read(folder: &Path) -> Result<(Self, String)> {
+        let (path, files) = match read_shards(folder)? {
+            Some(files) => (folder.join(INDEX), files),
+            None => (folder.join(WHOLE), vec![folder.join(WHOLE)]),
         };
-        Ok(Self { config, vocabulary, tensors, pooling, id })
-    }
-}
-
-impl Tensors {
-    fn read(path: &Path) -> Result<(Self, String)> {
-        let bytes = read_file(path)?;
+        let mut by_name = HashMap::new();
+        let mut sha256 = Sha256::new();
+        for file in &files {
+            let bytes = read_file(file)?;
+            sha256.update(&bytes);
+            let tensors = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
+                .map_err(|error| unusable(file, error.to_string()))?;
+            by_name.extend(tensors);
+        }
         let mut digest = String::new();
-        for byte in Sha256::digest(&bytes) {
+        for byte in sha256.finalize() {
             let _ = write!(digest, "{byte:02x}"); // writing to a string cannot fail
         }
-        let by_name = candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
-            .map_err(|error| unusable(path, error.to_string()))?;
-        Ok((Self { path: path.to_owned(), by_name }, digest))
+        Ok((Self { path, by_name }, digest))
     }
 
-    /// The values of a tensor of exactly `n_values`, row-major; names may start with "bert.".
+    /// The values of a tensor of exactly this shape, row-major.
     ///
     /// # Errors
-    /// [`Error::Model`] when it is missing or has another size.
-    pub(super) fn take(&self, name: &str, n_values: usize) -> Result<Vec<f32>> {
-        let tensor = self.by_name.get(name).or_else(|| self.by_name.get(&format!("bert.{name}")));
-        let tensor = tensor.ok_or_else(|| unusable(&self.path, format!("no tensor {name}")))?;
-        let values = tensor
-            .to_dtype(DType::F32)
-            .and_then(|tensor| tensor.flatten_all()?.to_vec1::<f32>())
-            .map_err(|error| unusable(&self.path, format!("{name}: {error}")))?;
-        if n_values != values.len() {
-            let reason = format!("{name} has {} values, not {n_values}", values.len());
-            return Err(unusable(&self.path, reason));
+    /// [`crate::Error::Model`] when it is missing, has another shape or type, or a value that is not finite.
+    pub(super) fn take(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        let tensor = self.find(name)?;
+        let refuse = |reason: String| Err(unusable(&self.path, format!("{name} {reason}")));
+        if tensor.dims() != shape {
+            return refuse(format!("has shape {:?}, not {shape:?}", tensor.dims()));
         }
-        if values.iter().any(|value| !value.is_finite()) {
-            return Err(unusable(&self.path, format!("{name} holds a value that is not finite")));
+        if !matches!(tensor.dtype(), DType::F32 | DType::F16 | DType::BF16) {
+            return refuse(format!("is of type {}, not f32, f16 or bf16", tensor.dtype().as_str()));
         }
-        Ok(values)
+        let values = tensor.to_dtype(DType::F32).and_then(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
+        match values {
+            Ok(values) if values.iter().all(|value| value.is_finite()) => Ok(values),
+            Ok(_) => refuse("holds a value that is not finite".to_owned()),
+            Err(error) => refuse(format!("cannot be read: {error}")),
+        }
     }
 
-    /// Rows of a matrix tensor that has `dim` columns.
+    /// Position vectors with the first token type added: `[positions, hidden]`.
     ///
     /// # Errors
-    /// [`Error::Model`] when it is missing.
-    pub(super) fn n_rows(&self, name: &str, dim: usize) -> Result<usize> {
-        let tensor = self.by_name.get(name).or_else(|| self.by_name.get(&format!("bert.{name}")));
-        let tensor = tensor.ok_or_else(|| unusable(&self.path, format!("no tensor {name}")))?;
-        Ok(tensor.elem_count() / dim)
+    /// As [`Tensors::take`].
+    pub(super) fn positions(&self, config: &Config) -> Result<Vec<f32>> {
+        let (hidden, n_types) = (config.hidden_size, config.type_vocab_size);
+        let types = self.take("embeddings.token_type_embeddings.weight", &[n_types, hidden])?;
+        let shape = [config.max_position_embeddings, hidden];
+        let mut positions = self.take("embeddings.position_embeddings.weight", &shape)?;
+        for position in positions.chunks_exact_mut(hidden) {
+            position.iter_mut().zip(&types).for_each(|(value, first)| *value += first);
+        }
+        Ok(positions)
+    }
+
+    /// Query, key and value of the layer called `name`, one below the other: `[3 · hidden, hidden]` and bias; queries
+    /// are scaled by `1 / √head_dim` already.
+    ///
+    /// # Errors
+    /// As [`Tensors::take`].
+    pub(super) fn scaled_qkv(&self, name: &str, hidden: usize, n_heads: usize) -> Result<(Vec<f32>, Vec<f32>)> {
+        let (mut weights, mut bias) = (Vec::new(), Vec::new());
+        for part in ["query", "key", "value"] {
+            let name = format!("{name}.attention.self.{part}");
+            weights.extend(self.take(&format!("{name}.weight"), &[hidden, hidden])?);
+            bias.extend(self.take(&format!("{name}.bias"), &[hidden])?);
+        }
+        let scale = 1.0 / ((hidden / n_heads) as f32).sqrt();
+        let queries = weights.iter_mut().take(hidden * hidden).chain(bias.iter_mut().take(hidden));
+        queries.for_each(|value| *value *= scale);
+        Ok((weights, bias))
+    }
+
+    fn find(&self, name: &str) -> Result<&Tensor> {
+        let old = name.strip_suffix("LayerNorm.weight").map(|layer| format!("{layer}LayerNorm.gamma"));
+        let old = old.or_else(|| name.strip_suffix("LayerNorm.bias").map(|layer| format!("{layer}LayerNorm.beta")));
+        let names = std::iter::once(name).chain(old.as_deref());
+        names
+            .flat_map(|name| [name.to_owned(), format!("bert.{name}")])
+            .find_map(|name| self.by_name.get(&name))
+            .ok_or_else(|| unusable(&self.path, format!("no tensor {name}")))
     }
 }
 
-fn check_config(config: &Config, path: &Path) -> Result<()> {
-    let refuse = |reason: String| Err(unusable(path, reason));
-    if config.model_type != "bert" {
-        return refuse(format!("model type {} is not bert", config.model_type));
-    }
-    if config.hidden_act != "gelu" {
-        return refuse(format!("activation {} is not gelu", config.hidden_act));
-    }
-    if config.position_embedding_type.as_deref().unwrap_or("absolute") != "absolute" {
-        return refuse("positions are not absolute".to_owned());
-    }
-    let heads = config.num_attention_heads;
-    if heads == 0 || config.hidden_size == 0 || !config.hidden_size.is_multiple_of(heads) {
-        return refuse(format!("{heads} heads do not share {} values", config.hidden_size));
-    }
-    if config.intermediate_size == 0 || config.max_position_embeddings == 0 {
-        return refuse("a size is 0".to_owned());
-    }
-    Ok(())
-}
-
-fn read_tokenizer(path: &Path) -> Result<Vocabulary> {
-    let tokenizer = Tokenizer::from_bytes(read_file(path)?).map_err(|error| unusable(path, error.to_string()))?;
-    if !matches!(tokenizer.get_model(), ModelWrapper::WordPiece(_)) {
-        return Err(unusable(path, "its tokens are not word pieces".to_owned()));
-    }
-    Vocabulary::new(tokenizer).map_err(|reason| unusable(path, reason))
-}
-
-fn read_window(folder: &Path, config: &Config) -> Result<usize> {
+/// The files that an index names, in order of name; `None` where there is no index or the weights are whole.
+fn read_shards(folder: &Path) -> Result<Option<Vec<PathBuf>>> {
     #[derive(Deserialize)]
-    struct Window {
-        max_seq_length: Option<usize>,
+    struct Index {
+        weight_map: HashMap<String, String>,
     }
-    let said: Option<Window> = read_optional(&folder.join("sentence_bert_config.json"))?;
-    let said = said.and_then(|window| window.max_seq_length);
-    Ok(said.unwrap_or(WINDOW_STANDARD).min(config.max_position_embeddings))
-}
-
-fn read_pooling(path: &Path) -> Result<Pooling> {
-    #[derive(Default, Deserialize)]
-    #[serde(default)]
-    struct Modes {
-        pooling_mode_cls_token: bool,
-        pooling_mode_mean_tokens: bool,
-        pooling_mode_max_tokens: bool,
-        pooling_mode_mean_sqrt_len_tokens: bool,
-        pooling_mode_weightedmean_tokens: bool,
-        pooling_mode_lasttoken: bool,
+    if folder.join(WHOLE).is_file() {
+        return Ok(None);
     }
-    let Some(modes) = read_optional::<Modes>(path)? else {
-        return Ok(Pooling::Mean);
+    let path = folder.join(INDEX);
+    let Some(index) = read_optional::<Index>(&path)? else {
+        return Ok(None);
     };
-    let other = modes.pooling_mode_max_tokens
-        || modes.pooling_mode_mean_sqrt_len_tokens
-        || modes.pooling_mode_weightedmean_tokens
-        || modes.pooling_mode_lasttoken;
-    match (modes.pooling_mode_mean_tokens, modes.pooling_mode_cls_token, other) {
-        (true, false, false) => Ok(Pooling::Mean),
-        (false, true, false) => Ok(Pooling::Cls),
-        _ => Err(unusable(path, "its pooling is neither mean nor cls".to_owned())),
+    let names: BTreeSet<&String> = index.weight_map.values().collect();
+    // An index comes with a model from elsewhere: it names files of its own folder and no others.
+    let stray = |name: &&&String| !name.ends_with(".safetensors") || name.contains(['/', '\\', ':']);
+    if let Some(name) = names.iter().find(stray) {
+        return Err(unusable(&path, format!("weight_map names {name:?}, not a safetensors file beside it")));
     }
-}
-
-#[derive(Default, Deserialize)]
-struct Prompts {
-    #[serde(default)]
-    prompts: HashMap<String, String>,
-}
-
-impl Prompts {
-    fn first(&self, names: &[&str]) -> String {
-        names.iter().find_map(|&name| self.prompts.get(name)).cloned().unwrap_or_default()
-    }
-}
-
-fn read_prompts(folder: &Path) -> Result<Prompts> {
-    let path = folder.join("config_sentence_transformers.json");
-    Ok(read_optional(&path)?.unwrap_or_default())
-}
-
-fn read_file(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    serde_json::from_slice(&read_file(path)?).map_err(|error| unusable(path, error.to_string()))
-}
-
-/// As [`read_json`], but a file that is not there is `None`.
-fn read_optional<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    match read_json(path) {
-        Ok(value) => Ok(Some(value)),
-        Err(Error::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn unusable(path: &Path, reason: String) -> Error {
-    Error::Model { path: path.to_owned(), reason }
+    Ok(Some(names.into_iter().map(|name| folder.join(name)).collect()))
 }

@@ -14,6 +14,7 @@ mod nearest;
 pub(crate) mod ptx;
 #[cfg(any(all(feature = "metal", target_os = "macos"), test))]
 pub(crate) mod sources;
+#[cfg(any(feature = "cuda", test))]
 pub(crate) mod trouble;
 
 use engine::Engine;
