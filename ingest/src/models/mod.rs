@@ -110,7 +110,7 @@ fn open_in(root: &Path, name_or_dir: &str) -> Result<Box<dyn Embedder>> {
         if !is_present(known, &folder) {
             return Err(Error::ModelAbsent { name: known.name.to_owned(), folder });
         }
-        let embedder = kernels::open_model(&folder)?;
+        let embedder = kernels::open_model(&folder, "auto")?;
         // The model hashed its weights while it read them: under a known name they are the published ones or none.
         if embedder.id().digest != known.sha256 {
             let (found, expected) = (embedder.id().digest.clone(), known.sha256.to_owned());
@@ -120,7 +120,7 @@ fn open_in(root: &Path, name_or_dir: &str) -> Result<Box<dyn Embedder>> {
     }
     let folder = Path::new(name_or_dir);
     if folder.is_dir() {
-        return Ok(kernels::open_model(folder)?);
+        return Ok(kernels::open_model(folder, "auto")?);
     }
     Err(unknown(name_or_dir))
 }
