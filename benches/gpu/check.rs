@@ -92,8 +92,8 @@ pub fn vectors(device: &str) -> Result<Value> {
     };
     let n = number("--n", 512)?.min(texts.len());
     let texts: Vec<&str> = texts[..n].iter().map(String::as_str).collect();
-    let on_device = kernels::open_model(&folder, device.parse()?)?.embed(&texts, Role::Passage)?;
-    let on_cpu = kernels::open_model(&folder, kernels::Device::Cpu)?.embed(&texts, Role::Passage)?;
+    let on_device = kernels::open_model(&folder, device)?.embed(&texts, Role::Passage)?;
+    let on_cpu = kernels::open_model(&folder, "cpu")?.embed(&texts, Role::Passage)?;
     let mut result = json!({ "n": n, "cosine_min": cosine_min(&on_device, &on_cpu) });
     if let Some(path) = argument("--peer") {
         let bytes = std::fs::read(path)?;

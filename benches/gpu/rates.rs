@@ -35,8 +35,7 @@ pub fn embed(device: &str) -> Result<Value> {
     let folder = PathBuf::from(argument("--model").ok_or("say which model: --model FOLDER")?);
     let texts = std::fs::read_to_string(argument("--texts").ok_or("say what to embed: --texts FILE")?)?;
     let call_tokens = number("--tokens", 32_768)?;
-    let place = device.parse()?;
-    let (model, open_seconds) = timed(|| kernels::open_model(&folder, place));
+    let (model, open_seconds) = timed(|| kernels::open_model(&folder, device));
     let model = model?;
     let texts: Vec<&str> = texts.lines().collect();
     // With the two tokens that stand around every text.

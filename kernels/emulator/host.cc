@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "job.h"
+#include "../src/gpu/leiden.cu"
 #include "../src/gpu/nearest.cu"
 
 struct Grid {
@@ -65,6 +66,16 @@ static bool nearest_kernels(const std::string& name, Grid grid, const Arguments&
     return true;
 }
 
+static bool leiden_kernels(const std::string& name, Grid grid, const Arguments& a) {
+    if (name != "leiden_documents") return false;
+    const LeidenShape shape = a.value<LeidenShape>(7);
+    launch(grid.n_blocks, grid.n_threads, grid.shared_bytes, [&] {
+        CALL(leiden_documents, a.memory<u32>(0), a.memory<u32>(1), a.memory<u32>(2), a.memory<u16>(3), a.memory<i32>(4),
+             a.memory<i64>(5), a.memory<u16>(6), shape);
+    });
+    return true;
+}
+
 static void run(Job& job) {
     const Input<char> letters = job.input<char>("kernel");
     const std::string name(letters.data(), letters.n());
@@ -76,7 +87,7 @@ static void run(Job& job) {
         arguments.all.push_back(job.memories.back().get());
         arguments.all.back()->written_out = is_memory[i] != 0;
     }
-    if (!nearest_kernels(name, grid, arguments)) {
+    if (!nearest_kernels(name, grid, arguments) && !leiden_kernels(name, grid, arguments)) {
         emulator::broken(nullptr, "no kernel `%s`", name.c_str());
     }
 }

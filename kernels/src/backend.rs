@@ -84,6 +84,18 @@ pub trait Backend: Send + Sync {
     /// [`crate::Error::Invalid`] for offsets that do not ascend from 0 to `n`, values or settings that are not finite.
     fn link(&self, rows: Rows<'_>, offsets: &[u32], settings: &LinkSettings) -> Result<Vec<CsrGraph>>;
 
+    /// Finds for each row the `k` other rows most similar to it, best first, ties to the lower row.
+    ///
+    /// `rows` is `[n, dim]`, unit length. Rows below `similarity_min` are left out, and so is the row itself; rows
+    /// equal to it are not. Each cosine is one ascending chain of fused multiply-adds. Every pair is scored once:
+    /// work is O(n²·dim / 2), memory O(n·k) beside the rows; the scores are never stored.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for values that are not finite.
+    ///
+    /// Source: Johnson, Douze, Jégou, arXiv:1702.08734 (tiled k-selection).
+    fn neighbours(&self, rows: Rows<'_>, k: u32, similarity_min: f32) -> Result<Vec<Vec<Neighbour>>>;
+
     /// Finds for each query the `k` rows most similar to it, best first, ties to the lower row.
     ///
     /// `queries` is `[n_queries, dim]`, `rows` is `[n, dim]`, both of unit length. Rows below

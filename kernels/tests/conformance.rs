@@ -108,6 +108,59 @@ fn link_equals_the_plain_loops_edge_for_edge() {
     }
 }
 
+/// Rows of few distinct directions: most scores are ties, many of them zeros of either sign.
+fn ties(n: usize, dim: usize) -> Vectors {
+    let value = |row: usize, at: usize| match (row * 7 % 5 == at % 5, row % 11) {
+        (true, 0) => -1.0,
+        (true, _) => 1.0,
+        (false, _) => -0.0,
+    };
+    let data = (0..n).flat_map(|row| (0..dim).map(move |at| value(row, at) / (dim as f32 / 5.0).sqrt())).collect();
+    Vectors::new(data, dim).expect("even")
+}
+
+/// Numbers of rows around those of a panel, of a vector and of a block.
+const BORDERS: [usize; 13] = [0, 1, 2, 3, 5, 16, 31, 33, 64, 255, 256, 257, 530];
+
+#[test]
+fn link_equals_the_plain_loops_at_every_border_and_bound() {
+    let standard = LinkSettings::STANDARD;
+    let all_settings = [
+        LinkSettings { neighbours_max: 3, ..standard },
+        LinkSettings { similarity_min: -1.5, neighbours_max: 600, closeness_reach: 0, ..standard },
+        LinkSettings { similarity_min: 0.0, closeness_bonus: 1.5, closeness_reach: 300, ..standard },
+        LinkSettings { similarity_min: 1.1, ..standard },
+    ];
+    for backend in backends() {
+        for n in BORDERS {
+            for vectors in [topics(n, 3.min(n), 10, 0.5), ties(n, 10)] {
+                for settings in &all_settings {
+                    let graphs = backend.link(vectors.rows(), &[0, n as u32], settings).expect("valid");
+                    graphs[0].check().expect("invariants");
+                    let got: Vec<Vec<(u32, i32)>> = (0..n).map(|node| graphs[0].edges(node).collect()).collect();
+                    assert_eq!(got, link_plainly(vectors.rows(), settings), "{} {n} {settings:?}", backend.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn small_sources_are_linked_as_defined_wherever_the_middle_lies() {
+    for backend in backends() {
+        for n in 2..14 {
+            for step in 0..40 {
+                let similarity_min = step as f32 / 20.0 - 1.0;
+                let settings = LinkSettings { similarity_min, closeness_bonus: 0.05, ..LinkSettings::STANDARD };
+                let vectors = topics(n, 2, 3, 0.9);
+                let graphs = backend.link(vectors.rows(), &[0, n as u32], &settings).expect("valid");
+                let got: Vec<Vec<(u32, i32)>> = (0..n).map(|node| graphs[0].edges(node).collect()).collect();
+                assert_eq!(got, link_plainly(vectors.rows(), &settings), "{} {n} {settings:?}", backend.name());
+            }
+        }
+    }
+}
+
 #[test]
 fn equal_and_orthogonal_rows_are_linked_as_defined() {
     let settings = LinkSettings { closeness_bonus: 0.0, ..LinkSettings::STANDARD };
@@ -156,15 +209,74 @@ fn nearest_equals_a_sort_of_all_rows() {
         for (k, similarity_min) in [(0, -2.0), (1, -2.0), (7, 0.2), (10_000, 0.9)] {
             let found = backend.nearest(queries.rows(), rows.rows(), k, similarity_min).expect("valid");
             for (query, found) in found.iter().enumerate() {
-                let score = |row: usize| chain(queries.row(query), rows.row(row));
-                let mut want: Vec<Neighbour> = (0..rows.n())
-                    .map(|row| Neighbour { row: row as u32, score: score(row) })
-                    .filter(|neighbour| neighbour.score >= similarity_min)
-                    .collect();
-                want.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
-                want.truncate(k as usize);
+                let want = nearest_plainly(queries.row(query), rows.rows(), k, similarity_min, usize::MAX);
                 assert_eq!(found, &want);
             }
+        }
+    }
+}
+
+/// The definition of `nearest`, by a sort; `but` is left out.
+fn nearest_plainly(query: &[f32], rows: Rows<'_>, k: u32, similarity_min: f32, but: usize) -> Vec<Neighbour> {
+    let scored = (0..rows.n()).map(|row| Neighbour { row: row as u32, score: chain(query, rows.row(row)) });
+    let mut found: Vec<Neighbour> =
+        scored.filter(|one| one.row as usize != but && one.score >= similarity_min).collect();
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
+    found.truncate(k as usize);
+    found
+}
+
+/// Rows and the bits of scores: a zero is not the other zero.
+fn bits(found: &[Vec<Neighbour>]) -> Vec<Vec<(u32, u32)>> {
+    found.iter().map(|row| row.iter().map(|one| (one.row, one.score.to_bits())).collect()).collect()
+}
+
+#[test]
+fn neighbours_equal_a_sort_of_all_other_rows() {
+    for backend in backends() {
+        for n in BORDERS {
+            for vectors in [topics(n, 4.min(n), 10, 0.9), ties(n, 10)] {
+                let rows = vectors.rows();
+                let asked = [(0, -2.0), (1, -2.0), (5, 0.0), (16, -2.0), (17, 0.4), (u32::MAX, -2.0), (3, 1.5)];
+                for (k, similarity_min) in asked.into_iter().chain([(3, f32::NAN)]) {
+                    let found = backend.neighbours(rows, k, similarity_min).expect("valid");
+                    let plain = |row: usize| nearest_plainly(rows.row(row), rows, k, similarity_min, row);
+                    let want: Vec<Vec<Neighbour>> = (0..n).map(plain).collect();
+                    assert_eq!(bits(&found), bits(&want), "{} {n} {k} {similarity_min}", backend.name());
+                    let found = backend.nearest(rows, rows, k, similarity_min).expect("valid");
+                    let plain = |row: usize| nearest_plainly(rows.row(row), rows, k, similarity_min, n);
+                    let want: Vec<Vec<Neighbour>> = (0..n).map(plain).collect();
+                    assert_eq!(bits(&found), bits(&want), "{} {n} {k} {similarity_min}", backend.name());
+                }
+            }
+        }
+        let bad = Rows::new(&[1.0, f32::INFINITY], 1).expect("even");
+        let error = backend.neighbours(bad, 1, 0.0).expect_err("not finite");
+        assert!(error.to_string().contains("row 1"), "{error}");
+    }
+}
+
+#[test]
+fn neighbours_do_not_depend_on_threads() {
+    let (spread, equal) = (topics(1_300, 9, 12, 0.8), ties(900, 10));
+    for backend in backends() {
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+            pool.install(|| {
+                let settings = LinkSettings { similarity_min: 0.0, ..LinkSettings::STANDARD };
+                let graphs = backend.link(spread.rows(), &[0, 900, 1_300], &settings).expect("valid");
+                let found = [&spread, &equal].map(|vectors| {
+                    let joined = backend.neighbours(vectors.rows(), 7, -2.0).expect("valid");
+                    let searched = backend.nearest(equal.rows(), equal.rows(), 7, -2.0).expect("valid");
+                    (bits(&joined), bits(&searched))
+                });
+                (graphs, found)
+            })
+        };
+        let one = run(1);
+        assert!(one.1.iter().all(|(joined, _)| joined.iter().all(|row| row.len() == 7)));
+        for threads in [1, 2, 2, 5] {
+            assert_eq!(one, run(threads));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use kernels::{Device, Embedder, Error, Role, embed_whole, hashed, open_model};
+use kernels::{Embedder, Error, Role, embed_whole, hashed, open_model};
 use serde::Deserialize;
 
 /// The weights that `tests/data/minilm.json` was made with.
@@ -15,7 +15,7 @@ fn model() -> Option<Box<dyn Embedder>> {
     if folder.is_none() {
         println!("skipped: no model");
     }
-    folder.map(|folder| open_model(&folder, Device::Cpu).expect("a usable model"))
+    folder.map(|folder| open_model(&folder, "cpu").expect("a usable model"))
 }
 
 fn embedders() -> Vec<Box<dyn Embedder>> {
@@ -165,7 +165,7 @@ fn a_whole_text_of_any_length_is_one_unit_vector() {
 #[test]
 fn a_folder_without_a_model_is_an_error_that_names_the_file() {
     let folder = tempfile::tempdir().expect("folder");
-    let said = |folder: &std::path::Path| match open_model(folder, Device::Cpu) {
+    let said = |folder: &std::path::Path| match open_model(folder, "cpu") {
         Ok(_) => panic!("no model there"),
         Err(error) => error.to_string(),
     };

@@ -9,7 +9,7 @@ use std::path::Path;
 use candle_core::{DType, Device as CandleDevice, Tensor};
 use candle_nn::VarBuilder;
 use candle_transformers::models::bert::{BertModel, Config};
-use kernels::{Device, Embedder, Precision, Role, open_model, open_model_in};
+use kernels::{Embedder, Precision, Role, open_model, open_model_in};
 use serde_json::json;
 use tokenizers::Tokenizer;
 
@@ -21,7 +21,7 @@ const COSINE_MIN: f32 = 0.999_99;
 const COSINE_HALF_MIN: f32 = 0.999;
 
 fn open(folder: &Path) -> Box<dyn Embedder> {
-    open_model(folder, Device::Cpu).expect("a usable model")
+    open_model(folder, "cpu").expect("a usable model")
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f32 {
@@ -107,13 +107,13 @@ fn half_precision_is_close_and_in_the_order_of_the_texts() {
         let texts = texts();
         let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
         let ours = open(folder.path()).embed(&borrowed, Role::Passage).expect("they fit");
-        let half = open_model_in(folder.path(), Device::Cpu, Precision::F16).expect("candle's processor has f16");
+        let half = open_model_in(folder.path(), "cpu", Precision::F16).expect("candle's processor has f16");
         let half = half.embed(&borrowed, Role::Passage).expect("they fit");
         for (row, text) in texts.iter().enumerate() {
             let same = cosine(ours.row(row), half.row(row));
             assert!(same >= COSINE_HALF_MIN, "{same} {text}");
         }
-        assert_ne!(ours.data(), half.data(), "half precision was not used");
+        assert_ne!(ours, half, "half precision was not used");
     }
 }
 
@@ -121,12 +121,12 @@ fn half_precision_is_close_and_in_the_order_of_the_texts() {
 fn a_card_that_is_not_there_is_said_to_be_missing() {
     let folder = tempfile::tempdir().expect("a folder");
     Tiny::STANDARD.write(folder.path());
-    for device in [Device::Cuda(99), Device::Metal(99)] {
+    for device in ["cuda:99", "metal:99"] {
         let error = open_model(folder.path(), device).err().expect("no such card");
         assert!(matches!(error, kernels::Error::Missing { .. }), "{error}");
-        assert!(error.to_string().contains(&device.to_string()), "{error}");
+        assert!(error.to_string().contains(device), "{error}");
     }
-    assert!(open_model(folder.path(), Device::Auto).is_ok());
+    assert!(open_model(folder.path(), "auto").is_ok());
 }
 
 #[test]
@@ -193,9 +193,9 @@ fn what_is_not_supported_is_refused_by_file_and_field() {
     let refused = |file: &str, value: serde_json::Value, said: &[&str]| {
         let folder = tempfile::tempdir().expect("a folder");
         Tiny::STANDARD.write(folder.path());
-        assert!(open_model(folder.path(), Device::Cpu).is_ok());
+        assert!(open_model(folder.path(), "cpu").is_ok());
         write(folder.path(), file, &value);
-        let error = open_model(folder.path(), Device::Cpu).err().unwrap_or_else(|| panic!("{file} {value}"));
+        let error = open_model(folder.path(), "cpu").err().unwrap_or_else(|| panic!("{file} {value}"));
         assert!(matches!(error, kernels::Error::Model { .. }), "{error}");
         for part in said.iter().chain([&file]) {
             assert!(error.to_string().contains(part), "{error}: {part}");
@@ -230,7 +230,7 @@ fn tensors_that_do_not_fit_are_refused_by_name() {
         let mut tensors: HashMap<String, Tensor> = Tiny::STANDARD.tensors().into_iter().collect();
         change(&mut tensors);
         candle_core::safetensors::save(&tensors, folder.path().join("model.safetensors")).expect("writable");
-        open_model(folder.path(), Device::Cpu).err().map(|error| error.to_string()).unwrap_or_default()
+        open_model(folder.path(), "cpu").err().map(|error| error.to_string()).unwrap_or_default()
     };
     assert_eq!(said(&|_| ()), "");
     let name = "encoder.layer.1.output.dense.bias";
@@ -254,7 +254,7 @@ fn an_index_names_files_of_its_folder_only() {
     for stray in ["../model.safetensors", "/etc/passwd", "weights.bin"] {
         let index = json!({"weight_map": {"embeddings.word_embeddings.weight": stray}});
         write(folder.path(), "model.safetensors.index.json", &index);
-        let error = open_model(folder.path(), Device::Cpu).err().expect("not beside it").to_string();
+        let error = open_model(folder.path(), "cpu").err().expect("not beside it").to_string();
         assert!(error.contains("weight_map") && error.contains(stray), "{error}");
     }
 }
@@ -272,7 +272,7 @@ fn a_vector_depends_neither_on_company_nor_on_threads() {
     };
     let one = embed(1, &many);
     for n_threads in [2, 3, 8] {
-        assert_eq!(one.data(), embed(n_threads, &many).data(), "{n_threads} threads");
+        assert_eq!(one, embed(n_threads, &many), "{n_threads} threads");
     }
     for (row, &text) in many.iter().take(texts.len()).enumerate() {
         assert_eq!(one.row(row), embed(1, &[text]).row(0), "alone");

@@ -111,7 +111,7 @@ fn open_in(root: &Path, name_or_dir: &str, device: &str) -> Result<Box<dyn Embed
         if !is_present(known, &folder) {
             return Err(Error::ModelAbsent { name: known.name.to_owned(), folder });
         }
-        let embedder = kernels::open_model(&folder, device.parse()?)?;
+        let embedder = kernels::open_model(&folder, device)?;
         // The model hashed its weights while it read them: under a known name they are the published ones or none.
         if embedder.id().digest != known.sha256 {
             let (found, expected) = (embedder.id().digest.clone(), known.sha256.to_owned());
@@ -121,7 +121,7 @@ fn open_in(root: &Path, name_or_dir: &str, device: &str) -> Result<Box<dyn Embed
     }
     let folder = Path::new(name_or_dir);
     if folder.is_dir() {
-        return Ok(kernels::open_model(folder, device.parse()?)?);
+        return Ok(kernels::open_model(folder, device)?);
     }
     Err(unknown(name_or_dir))
 }

@@ -1,12 +1,19 @@
 //! The processor as a device: the reference that every other device must equal bit for bit.
 
-mod coarse;
-mod leiden;
+pub(crate) mod best;
+pub(crate) mod leiden;
 pub(crate) mod link;
 mod nearest;
+mod pairs;
 pub(crate) mod panels;
+pub(crate) mod symmetric;
+mod tile;
+mod traits;
+pub(crate) mod weights;
 
-use crate::{Backend, CsrGraph, Error, LeidenSettings, LinkSettings, Neighbour, Partition, Result, Rows, Traits};
+pub(crate) use traits::traits;
+
+use crate::{Backend, CsrGraph, Error, LeidenSettings, LinkSettings, Neighbour, Partition, Result, Rows};
 
 /// The processor, all its threads.
 pub(crate) struct Cpu;
@@ -20,6 +27,10 @@ impl Backend for Cpu {
         link::link(rows, offsets, settings)
     }
 
+    fn neighbours(&self, rows: Rows<'_>, k: u32, similarity_min: f32) -> Result<Vec<Vec<Neighbour>>> {
+        pairs::neighbours(rows, k, similarity_min)
+    }
+
     fn nearest(&self, queries: Rows<'_>, rows: Rows<'_>, k: u32, similarity_min: f32) -> Result<Vec<Vec<Neighbour>>> {
         nearest::nearest(queries, rows, k, similarity_min)
     }
@@ -31,34 +42,32 @@ impl Backend for Cpu {
 
 /// Refuses a matrix with a value that is not finite, naming its row.
 pub(crate) fn check_finite(rows: Rows<'_>, what: &str) -> Result<()> {
-    match rows.data().iter().position(|value| !value.is_finite()) {
-        None => Ok(()),
-        Some(position) => Err(Error::Invalid {
-            reason: format!("{what} row {} holds a value that is not finite", position / rows.dim()),
-        }),
+    if is_finite(rows.data()) {
+        return Ok(());
     }
+    let position = rows.data().iter().position(|value| !value.is_finite()).unwrap_or(0);
+    let reason = format!("{what} row {} holds a value that is not finite", position / rows.dim());
+    Err(Error::Invalid { reason })
 }
 
-/// What the processor says of itself: its architecture, the threads that work here and the vectors it has.
-pub(crate) fn traits() -> Traits {
-    Traits {
-        title: std::env::consts::ARCH.to_owned(),
-        threads: u32::try_from(rayon::current_num_threads()).ok(),
-        vector_unit: Some(vector_unit().to_owned()),
-        ..Traits::default()
-    }
+/// Whether every value is a finite number.
+fn is_finite(values: &[f32]) -> bool {
+    pulp::Arch::new().dispatch(IsFinite(values))
 }
 
-#[cfg(target_arch = "x86_64")]
-fn vector_unit() -> &'static str {
-    match (is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("avx2")) {
-        (true, _) => "avx512",
-        (_, true) => "avx2",
-        _ => "sse2",
-    }
-}
+struct IsFinite<'a>(&'a [f32]);
 
-#[cfg(not(target_arch = "x86_64"))]
-fn vector_unit() -> &'static str {
-    if cfg!(target_arch = "aarch64") { "neon" } else { "none" }
+impl pulp::NullaryFnOnce for IsFinite<'_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        let (blocks, rest) = self.0.as_chunks::<64>();
+        // Zero times a finite number is a zero; else it is no number, and stays that in every sum.
+        let mut sums = [0.0_f32; 64];
+        for block in blocks {
+            sums.iter_mut().zip(block).for_each(|(sum, value)| *sum += value * 0.0);
+        }
+        sums.iter().all(|&sum| sum == 0.0) && rest.iter().all(|value| value.is_finite())
+    }
 }

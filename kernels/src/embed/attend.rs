@@ -64,7 +64,7 @@ impl WithSimd for Attend<'_> {
     fn with_simd<S: Simd>(mut self, simd: S) {
         let n_lanes = self.text.len().next_multiple_of(BLOCK);
         for head in 0..self.heads.n_heads {
-            self.gather(head, n_lanes);
+            self.gather(simd, head, n_lanes);
             for first in (0..self.text.len()).step_by(BLOCK) {
                 match S::F32_LANES {
                     16 if self.text.len() - first <= 16 => self.queries::<S, 12, 8, 1>(simd, head, first),
@@ -81,7 +81,7 @@ impl WithSimd for Attend<'_> {
 impl Attend<'_> {
     /// Brings the tokens of one head together.
     #[inline(always)]
-    fn gather(&mut self, head: usize, n_lanes: usize) {
+    fn gather<S: Simd>(&mut self, simd: S, head: usize, n_lanes: usize) {
         let Heads { n_heads, head_dim } = self.heads;
         let (hidden, n) = (n_heads * head_dim, self.text.len());
         let width = head_dim.next_multiple_of(FEATURES);
@@ -89,10 +89,10 @@ impl Attend<'_> {
             let block = &self.qkv[block_idx * 3 * hidden * BLOCK..][..3 * hidden * BLOCK];
             let rows = |which: usize| block[(which * hidden + head * head_dim) * BLOCK..].chunks_exact(BLOCK);
             for (to, from) in self.room.queries.chunks_exact_mut(n_lanes).zip(rows(0)) {
-                to[at..at + lanes.len()].copy_from_slice(&from[lanes.clone()]);
+                copy(simd, &mut to[at..at + lanes.len()], &from[lanes.clone()]);
             }
             for (to, from) in self.room.keys.chunks_exact_mut(n_lanes + KEYS).zip(rows(1)) {
-                to[at..at + lanes.len()].copy_from_slice(&from[lanes.clone()]);
+                copy(simd, &mut to[at..at + lanes.len()], &from[lanes.clone()]);
             }
             for (feature, from) in rows(2).take(head_dim).enumerate() {
                 let to = self.room.values[at * width..n * width].iter_mut().skip(feature).step_by(width);
@@ -139,10 +139,18 @@ impl Attend<'_> {
             for (block_idx, lanes, at) in pieces(queries) {
                 let out = &mut self.out[(block_idx * hidden + head * head_dim + feature) * BLOCK..];
                 for (to, from) in out.chunks_exact_mut(BLOCK).zip(rows) {
-                    to[lanes.clone()].copy_from_slice(&from[at..at + lanes.len()]);
+                    copy(simd, &mut to[lanes.clone()], &from[at..at + lanes.len()]);
                 }
             }
         }
+    }
+}
+
+/// Copies a few lanes; a call of the library's copy costs more than the copy.
+#[inline(always)]
+fn copy<S: Simd>(simd: S, to: &mut [f32], from: &[f32]) {
+    for (to, from) in to.chunks_mut(S::F32_LANES).zip(from.chunks(S::F32_LANES)) {
+        simd.partial_store_f32s(to, simd.partial_load_f32s(from));
     }
 }
 

@@ -15,10 +15,10 @@ use super::folder::{Folder, unusable};
 use super::linear::Threads;
 use super::tokens::{self, PIECE_TOKENS_MAX, Vocabulary};
 use super::{Embedder, EmbedderId, Fitted, Role, TokenCount};
-use crate::{Device, Error, Result, Vectors};
+use crate::{Error, Result, Vectors};
 
 /// Tokens of a batch on the processor: its activations share L2 with the weights that pass by.
-const BATCH_TOKENS_MAX: usize = 256;
+const BATCH_TOKENS_MAX: usize = 320;
 /// Texts that are tokenised while a card embeds those before them.
 const CHUNK_TEXTS: usize = 8_192;
 /// Chunks of tokens that wait for a card.
@@ -43,12 +43,11 @@ impl Bert {
     ///
     /// # Errors
     /// [`Error::Read`], [`Error::Model`]; [`Error::Missing`] for a device that is not there.
-    pub(super) fn open(folder: &Path, device: Device, precision: Option<Precision>) -> Result<Self> {
+    pub(super) fn open(folder: &Path, device: &str, precision: Option<Precision>) -> Result<Self> {
         // What a device lacks is said before half a gigabyte is read.
-        let on_processor = matches!(device, Device::Auto | Device::Cpu);
-        let card = match precision {
-            None | Some(Precision::F32) if on_processor => None,
-            _ => Some((card::open_device(device)?, precision.unwrap_or(Precision::F16))),
+        let card = match (card::open_device(device)?, precision) {
+            (candle_core::Device::Cpu, None | Some(Precision::F32)) => None,
+            (card, precision) => Some((card, precision.unwrap_or(Precision::F16))),
         };
         Self::open_on(folder, card)
     }
@@ -203,7 +202,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         Tiny::STANDARD.write(folder.path());
         let bert = Bert::open_on(folder.path(), Some((candle_core::Device::Cpu, Precision::F32))).expect("usable");
-        let long = "a ".repeat(200);
+        let long = "a ".repeat(300);
         let mut texts = vec!["a"; CHUNK_TEXTS + 3];
         texts[CHUNK_TEXTS + 1] = &long;
         let error = bert.embed(&texts, Role::Query).expect_err("too long");

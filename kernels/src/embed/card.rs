@@ -63,17 +63,21 @@ struct Norm {
     epsilon: f32,
 }
 
-/// Opens candle's side of a device.
+/// Opens candle's side of a device: "auto", "cpu", "cuda:0", "metal:0".
 ///
 /// # Errors
 /// [`Error::Missing`] for a card that this build or machine lacks.
-pub(super) fn open_device(device: Device) -> Result<candle_core::Device> {
-    let opened = match device {
+pub(super) fn open_device(device: &str) -> Result<candle_core::Device> {
+    // Our own side finds out what is there, and says it in words; candle may not even look for the driver.
+    let opened = match crate::open(device)?.name().parse()? {
         Device::Auto | Device::Cpu => Ok(candle_core::Device::Cpu),
         Device::Cuda(card) => candle_core::Device::new_cuda(card as usize),
         Device::Metal(card) => candle_core::Device::new_metal(card as usize),
     };
-    opened.map_err(|error| Error::Missing { device: device.to_string(), reason: error.to_string() })
+    match opened {
+        Err(_) if device == "auto" => Ok(candle_core::Device::Cpu),
+        opened => opened.map_err(|error| Error::Missing { device: device.to_owned(), reason: error.to_string() }),
+    }
 }
 
 impl Card {

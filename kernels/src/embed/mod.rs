@@ -20,7 +20,7 @@ use std::path::Path;
 
 pub use card::Precision;
 
-use crate::{Device, Result, Vectors};
+use crate::{Result, Vectors};
 
 /// What a text is for; a model may want a prompt before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ pub fn embed_whole(e: &dyn Embedder, text: &str, role: Role) -> Result<Vec<f32>>
     Ok(sum)
 }
 
-/// Opens a model of the BERT family from its folder, for a device: MiniLM, BGE, E5, GTE and their like.
+/// Opens a model of the BERT family from its folder, on a device that [`crate::open`] knows: MiniLM, BGE, E5, GTE and their like.
 ///
 /// Needs `config.json` (`model_type` "bert"), `tokenizer.json` (word pieces) and `model.safetensors` or the shards of
 /// `model.safetensors.index.json` (f32, f16, bf16). Takes from `sentence_bert_config.json` or `tokenizer_config.json`
@@ -128,7 +128,7 @@ pub fn embed_whole(e: &dyn Embedder, text: &str, role: Role) -> Result<Vec<f32>>
 /// # Errors
 /// [`crate::Error::Read`] for a missing file, [`crate::Error::Model`] for one that this build cannot use, naming file
 /// and field; [`crate::Error::Missing`] for a device that this build or machine lacks.
-pub fn open_model(folder: &Path, device: Device) -> Result<Box<dyn Embedder>> {
+pub fn open_model(folder: &Path, device: &str) -> Result<Box<dyn Embedder>> {
     Ok(Box::new(bert::Bert::open(folder, device, None)?))
 }
 
@@ -137,7 +137,7 @@ pub fn open_model(folder: &Path, device: Device) -> Result<Box<dyn Embedder>> {
 ///
 /// # Errors
 /// As [`open_model`].
-pub fn open_model_in(folder: &Path, device: Device, precision: Precision) -> Result<Box<dyn Embedder>> {
+pub fn open_model_in(folder: &Path, device: &str, precision: Precision) -> Result<Box<dyn Embedder>> {
     Ok(Box::new(bert::Bert::open(folder, device, Some(precision))?))
 }
 

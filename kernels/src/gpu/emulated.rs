@@ -1,12 +1,12 @@
 //! A card of the emulator, for tests: what the host's side asks for is done by the kernels' own source.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Mutex, PoisonError};
 
 use super::Gpu;
 use super::engine::{Argument, Engine, Grid, Room};
 use super::ptx::{MODULES, parameters};
 use crate::cpu::Cpu;
-use crate::{Backend, Device, LinkSettings, Result, Rows, Vectors};
+use crate::{Backend, CsrGraph, Device, LeidenSettings, LinkSettings, Quality, Result, Rows, Vectors};
 
 #[allow(dead_code, reason = "these tests use a part of it")]
 #[path = "../../tests/emulate/mod.rs"]
@@ -16,29 +16,15 @@ use emulate::{Arrays, Flavour, Program, build};
 
 /// The emulator with so much memory.
 struct Emulated {
-    program: Arc<Program>,
+    program: Program,
     room: Room,
-}
-
-/// Tests that run at once share a program.
-static PROGRAMS: Mutex<Vec<(Flavour, Weak<Program>)>> = Mutex::new(Vec::new());
-
-fn program(flavour: Flavour) -> Option<Arc<Program>> {
-    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = programs.iter().find_map(|(of, program)| program.upgrade().filter(|_| *of == flavour));
-    if found.is_some() {
-        return found;
-    }
-    let built = Arc::new(build("host", flavour)?);
-    programs.push((flavour, Arc::downgrade(&built)));
-    Some(built)
 }
 
 impl Emulated {
     /// `None`, having said so, where the machine has no C++ compiler.
     fn with(flavour: Flavour, free_bytes: u64) -> Option<Gpu<Self>> {
         let room = Room { free_bytes, shared_bytes_max: 48 << 10 };
-        Some(Gpu::new(Self { program: program(flavour)?, room }))
+        Some(Gpu::new(Self { program: build("host", flavour)?, room }))
     }
 }
 
@@ -183,6 +169,62 @@ fn a_card_finds_the_nearest_as_the_processor_does() {
 }
 
 #[test]
+fn a_card_joins_rows_as_the_processor_does() {
+    let rows = rows(1_100, 10, 5);
+    for (flavour, room) in [(Flavour::Cuda, 1 << 30), (Flavour::Metal, 320_000)] {
+        let Some(card) = Emulated::with(flavour, room) else {
+            return;
+        };
+        for (k, similarity_min) in [(0, -2.0), (1, -2.0), (9, 0.3), (33, 0.95)] {
+            let found = card.neighbours(rows.rows(), k, similarity_min).expect("valid");
+            let want = Cpu.neighbours(rows.rows(), k, similarity_min).expect("valid");
+            assert_eq!(found, want, "{flavour:?} {k} {similarity_min}");
+        }
+    }
+}
+
+/// Graphs of linked rows, some of them odd, one larger than the card's shared memory.
+fn graphs() -> Vec<CsrGraph> {
+    let mut graphs = Vec::new();
+    for (seed, n) in [(6, 0), (7, 1), (8, 2), (9, 31), (10, 64), (11, 140), (12, 7), (13, 33)] {
+        let rows = rows(n, 12, seed);
+        let settings = LinkSettings { neighbours_max: 6, ..LinkSettings::STANDARD };
+        graphs.extend(Cpu.link(rows.rows(), &[0, n as u32], &settings).expect("valid"));
+    }
+    let heavy = CsrGraph { offsets: vec![0, 1, 2], columns: vec![1, 0], weights: vec![i32::MAX; 2] };
+    let ring: Vec<u32> = (0..1_500).flat_map(|node: u32| [(node + 1_499) % 1_500, (node + 1) % 1_500]).collect();
+    let mut ring =
+        CsrGraph { offsets: (0..=1_500).map(|node| 2 * node).collect(), columns: ring, weights: vec![9; 3_000] };
+    ring.columns.chunks_exact_mut(2).for_each(<[u32]>::sort_unstable);
+    graphs.extend([heavy, ring, CsrGraph::without_edges(40)]);
+    graphs
+}
+
+#[test]
+fn a_card_clusters_as_the_processor_does() {
+    let graphs = graphs();
+    for (flavour, room) in [(Flavour::Cuda, 1 << 30), (Flavour::Metal, 12_000), (Flavour::Sanitized, 4_000)] {
+        let Some(card) = Emulated::with(flavour, room) else {
+            return;
+        };
+        for quality in [
+            Quality::Modularity { resolution: 1.0 },
+            Quality::Modularity { resolution: 0.7 },
+            Quality::Cpm { gamma: 0.5 },
+            Quality::Cpm { gamma: 0.0 },
+        ] {
+            let settings = LeidenSettings { quality, seed: 5, rounds_max: 3 };
+            let found = card.leiden(&graphs, &settings).expect("valid");
+            let want = Cpu.leiden(&graphs, &settings).expect("valid");
+            for (idx, (found, want)) in found.iter().zip(&want).enumerate() {
+                assert_eq!(found, want, "{flavour:?} {quality:?} graph {idx}");
+            }
+            assert_eq!(found.len(), want.len());
+        }
+    }
+}
+
+#[test]
 fn a_card_refuses_what_the_processor_refuses() {
     let Some(card) = Emulated::with(Flavour::Cuda, 1 << 30) else {
         return;
@@ -196,6 +238,10 @@ fn a_card_refuses_what_the_processor_refuses() {
     assert!(card.link(good, &[0, 3], &standard).is_err());
     assert!(card.link(good, &[0, 2], &LinkSettings { similarity_min: f32::NAN, ..standard }).is_err());
     assert!(card.nearest(bad, good, 1, 0.0).is_err() && card.nearest(good, bad, 1, 0.0).is_err());
+    let settings = |gamma: f32| LeidenSettings { quality: Quality::Cpm { gamma }, seed: 1, rounds_max: 1 };
+    let crooked = CsrGraph { offsets: vec![0, 1], columns: vec![0], weights: vec![1] };
+    assert!(card.leiden(&[CsrGraph::without_edges(3)], &settings(0.5)).is_ok());
+    assert!(card.leiden(&[crooked], &settings(0.5)).is_err() && card.leiden(&[], &settings(f32::NAN)).is_err());
     let wide = Rows::new(&[1.0, 0.0, 0.0], 3).expect("even");
     assert!(card.nearest(wide, good, 1, 0.0).is_err());
     let tiny = Emulated::with(Flavour::Cuda, 1_000).expect("a compiler");

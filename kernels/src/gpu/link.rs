@@ -9,10 +9,12 @@ use rayon::prelude::*;
 
 use super::batch::{batches, budget};
 use super::engine::{Argument, Engine, Grid};
-use super::keys::pick;
 use super::{PICKS_MAX, SHARED_64, SHARED_128, TILE_THREADS};
+use crate::cpu::best::{Best, neighbour};
+use crate::cpu::symmetric::Edges;
+use crate::cpu::weights::{Weights, weight};
 use crate::cpu::{Cpu, check_finite, link as plain};
-use crate::{Backend, CsrGraph, LinkSettings, Neighbour, Result, Rows};
+use crate::{Backend, CsrGraph, LinkSettings, Result, Rows};
 
 /// Sources of at most so many rows are cut into tiles of 64, larger ones into tiles of 128.
 const SMALL_ROWS_MAX: usize = 512;
@@ -32,7 +34,8 @@ pub(super) fn link<E: Engine>(
     plain::check_settings(settings)?;
     check_finite(rows, "linked")?;
     let sources = plain::bounds(rows, offsets)?;
-    let weights = plain::weight_range(settings.closeness_bonus);
+    // What unit rows can have; what lies outside is taken as the first or last.
+    let weights = Weights::LOWEST..weight(1.0 + settings.closeness_bonus) + 65;
     let bytes: Vec<_> = sources.iter().map(|source| card_bytes(source.len(), rows.dim(), settings, &weights)).collect();
     let mut graphs = Vec::with_capacity(sources.len());
     for batch in batches(&bytes, budget(engine.room()?)) {
@@ -142,13 +145,20 @@ fn medians<E: Engine>(engine: &E, counts: &E::Memory, n_sources: usize, weights:
 /// The graphs of picks, each cut at the larger of the source's median and the lowest weight.
 fn graphs(part: &Part<'_>, keys: &[u64], medians: &[i32], settings: &LinkSettings) -> Result<Vec<CsrGraph>> {
     let k = settings.neighbours_max as usize;
-    let graph = |(bounds, &median): (&[u32], &i32)| {
+    let weight_min = weight(settings.similarity_min).max(1);
+    let graph = |(edges, best): &mut (Edges, Vec<Best>), (bounds, &median): (&[u32], &i32)| {
         let keys = &keys[bounds[0] as usize * k..bounds[1] as usize * k];
-        let row = |keys: &[u64]| keys.iter().map_while(|&key| pick(key, 0)).collect::<Vec<Neighbour>>();
-        let picked = keys.chunks_exact(k).map(row).collect();
-        plain::symmetrise(picked, plain::weight_min(median, settings))
+        best.iter_mut().for_each(Best::clear);
+        best.resize(keys.len() / k, Best::default());
+        for (best, keys) in best.iter_mut().zip(keys.chunks_exact(k)) {
+            // A list of fewer than `k` ends with zeros.
+            for pick in keys.iter().take_while(|&&key| key != 0).map(|&key| neighbour(key)) {
+                best.push(k, pick.row, pick.score);
+            }
+        }
+        edges.symmetrise(best, k, median.max(weight_min))
     };
-    part.offsets.par_windows(2).zip(medians).map(graph).collect()
+    part.offsets.par_windows(2).zip(medians).map_init(Default::default, graph).collect()
 }
 
 #[cfg(test)]

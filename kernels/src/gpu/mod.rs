@@ -7,7 +7,7 @@ mod batch;
 #[cfg(test)]
 mod emulated;
 pub(crate) mod engine;
-mod keys;
+mod leiden;
 mod link;
 mod nearest;
 #[cfg(any(feature = "cuda", test))]
@@ -19,12 +19,13 @@ pub(crate) mod trouble;
 
 use engine::Engine;
 
-use crate::cpu::Cpu;
 use crate::{Backend, CsrGraph, LeidenSettings, LinkSettings, Neighbour, Partition, Result, Rows};
 
 /// The entries of `nearest.cu`, in its order.
 pub(crate) const NEAREST: [&str; 6] =
     ["link_rows_64", "link_rows_128", "link_medians", "nearest_rows_64", "nearest_rows_128", "merge_best"];
+/// The entry of `leiden.cu`.
+pub(crate) const LEIDEN: [&str; 1] = ["leiden_documents"];
 /// Most picks of a row that the kernels keep (`PICKS_MAX` in `nearest.cu`).
 const PICKS_MAX: u32 = 32;
 /// Threads of a block of tiles (`TILE_THREADS`).
@@ -56,11 +57,15 @@ impl<E: Engine> Backend for Gpu<E> {
         link::link(&self.engine, rows, offsets, settings)
     }
 
+    fn neighbours(&self, rows: Rows<'_>, k: u32, similarity_min: f32) -> Result<Vec<Vec<Neighbour>>> {
+        nearest::neighbours(&self.engine, rows, k, similarity_min)
+    }
+
     fn nearest(&self, queries: Rows<'_>, rows: Rows<'_>, k: u32, similarity_min: f32) -> Result<Vec<Vec<Neighbour>>> {
         nearest::nearest(&self.engine, queries, rows, k, similarity_min)
     }
 
     fn leiden(&self, graphs: &[CsrGraph], settings: &LeidenSettings) -> Result<Vec<Partition>> {
-        Cpu.leiden(graphs, settings)
+        leiden::leiden(&self.engine, graphs, settings)
     }
 }

@@ -150,17 +150,15 @@ FUNCTION void multiply(GLOBAL const float* left, u32 n_left, u32 left_first, GLO
     UNROLL for (u32 i = 0; i < EACH; i++) {
         UNROLL for (u32 j = 0; j < EACH; j++) sums[i][j] = 0.0f;
     }
-    fetch<EACH>(left, n_left, dim, left_first, 0, thread_idx, held_left);
-    fetch<EACH>(right, n_right, dim, right_first, 0, thread_idx, held_right);
     for (u32 k_first = 0; k_first < dim; k_first += DEPTH) {
-        block_sync();  // whoever read shared memory before is done
+        // Under way while slower warps still read shared memory; the other block of the multiprocessor fills the wait.
+        fetch<EACH>(left, n_left, dim, left_first, k_first, thread_idx, held_left);
+        fetch<EACH>(right, n_right, dim, right_first, k_first, thread_idx, held_right);
+        block_sync();
         store<EACH>(held_left, chunks, thread_idx);
         store<EACH>(held_right, chunks + CHUNK, thread_idx);
         block_sync();
         if (dim - k_first >= DEPTH) {
-            // The next chunk is under way while this one is used.
-            fetch<EACH>(left, n_left, dim, left_first, k_first + DEPTH, thread_idx, held_left);
-            fetch<EACH>(right, n_right, dim, right_first, k_first + DEPTH, thread_idx, held_right);
             UNROLL for (u32 k = 0; k < DEPTH; k++) {
                 step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
             }

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use super::batch::budget;
 use super::engine::{Argument, Engine, Grid};
-use super::keys::pick;
 use super::{PICKS_MAX, SHARED_64, SHARED_128, TILE_THREADS};
+use crate::cpu::best::neighbour;
 use crate::cpu::{Cpu, check_finite};
 use crate::{Backend, Error, Neighbour, Result, Rows};
 
@@ -39,27 +39,70 @@ pub(super) fn nearest<E: Engine>(
     }
     check_finite(queries, "query")?;
     check_finite(rows, "searched")?;
-    let Some((rows_block, queries_block)) = blocks(queries.n(), rows.n(), rows.dim(), k, budget(engine.room()?)) else {
-        let bytes = SIDE_MAX as u64 * 8 * rows.dim() as u64;
-        return Err(Error::OutOfMemory { device: engine.device().to_string(), bytes });
-    };
+    let (rows_block, queries_block) = room_for(engine, queries, rows, k)?;
+    find(engine, queries, rows, Ask { k, similarity_min, rows_block, queries_block, skip_own: false })
+}
+
+/// See [`crate::Backend::neighbours`].
+///
+/// Each pair is scored from both ends, as two queries would: a card has the multiplications to spare, and lists that
+/// two blocks fill would have to be locked.
+pub(super) fn neighbours<E: Engine>(
+    engine: &E,
+    rows: Rows<'_>,
+    k: u32,
+    similarity_min: f32,
+) -> Result<Vec<Vec<Neighbour>>> {
+    if rows.n() == 0 || u32::try_from(rows.n()).is_err() || !(1..=PICKS_MAX).contains(&k) {
+        return Cpu.neighbours(rows, k, similarity_min);
+    }
+    check_finite(rows, "joined")?;
+    let (rows_block, queries_block) = room_for(engine, rows, rows, k)?;
+    // A row meets itself only where both blocks are the same one.
+    let block = rows_block.min(queries_block);
+    find(engine, rows, rows, Ask { k, similarity_min, rows_block: block, queries_block: block, skip_own: true })
+}
+
+/// What is looked for, and in which blocks.
+#[derive(Clone, Copy)]
+struct Ask {
+    k: u32,
+    similarity_min: f32,
+    rows_block: usize,
+    queries_block: usize,
+    /// Whether the row of a query's number is none of its neighbours.
+    skip_own: bool,
+}
+
+fn find<E: Engine>(engine: &E, queries: Rows<'_>, rows: Rows<'_>, ask: Ask) -> Result<Vec<Vec<Neighbour>>> {
     let dim = rows.dim();
     let mut found: Vec<Vec<Neighbour>> = vec![Vec::new(); queries.n()];
-    for (row_block, block) in rows.data().chunks(rows_block * dim).enumerate() {
+    for (block_idx, block) in rows.data().chunks(ask.rows_block * dim).enumerate() {
+        let row_first = block_idx * ask.rows_block;
         let on_card = engine.upload(cast_slice(block))?;
-        let search = Search {
-            rows: &on_card,
-            n_rows: block.len() / dim,
-            row_first: (row_block * rows_block) as u32,
-            dim,
-            k,
-            similarity_min,
-        };
-        for (found, block) in found.chunks_mut(queries_block).zip(queries.data().chunks(queries_block * dim)) {
-            search.run(engine, block, found)?;
+        let blocks = queries.data().chunks(ask.queries_block * dim);
+        for (query_block_idx, (found, queries)) in found.chunks_mut(ask.queries_block).zip(blocks).enumerate() {
+            let same = query_block_idx * ask.queries_block == row_first;
+            let search = Search {
+                rows: &on_card,
+                n_rows: block.len() / dim,
+                row_first: row_first as u32,
+                dim,
+                ask: Ask { skip_own: ask.skip_own && same, ..ask },
+            };
+            search.run(engine, queries, found)?;
         }
     }
     Ok(found)
+}
+
+/// How many rows and queries the card takes at a time.
+fn room_for<E: Engine>(engine: &E, queries: Rows<'_>, rows: Rows<'_>, k: u32) -> Result<(usize, usize)> {
+    let room = budget(engine.room()?);
+    blocks(queries.n(), rows.n(), rows.dim(), k, room).ok_or_else(|| {
+        let bytes = SIDE_MAX as u64 * 8 * rows.dim() as u64;
+        Error::OutOfMemory { device: engine.device().to_string(), bytes }
+    })
 }
 
 /// How many rows and how many queries are on the card at a time; `None` where not even a tile of each fits.
@@ -89,8 +132,7 @@ struct Search<'a, M> {
     n_rows: usize,
     row_first: u32,
     dim: usize,
-    k: u32,
-    similarity_min: f32,
+    ask: Ask,
 }
 
 impl<M: Send + Sync> Search<'_, M> {
@@ -107,13 +149,13 @@ impl<M: Send + Sync> Search<'_, M> {
             n_queries as u32,
             self.n_rows as u32,
             self.dim as u32,
-            self.k,
-            self.similarity_min.to_bits(),
-            0,
+            self.ask.k,
+            self.ask.similarity_min.to_bits(),
+            u32::from(self.ask.skip_own),
             n_splits as u32,
             split_rows as u32,
         ];
-        let list_bytes = n_queries * self.k as usize * size_of::<u64>();
+        let list_bytes = n_queries * self.ask.k as usize * size_of::<u64>();
         let on_card = engine.upload(cast_slice(queries))?;
         let mut best = engine.zeros(n_splits * list_bytes)?;
         let blocks = (n_queries.div_ceil(side) * n_splits) as u32;
@@ -123,18 +165,20 @@ impl<M: Send + Sync> Search<'_, M> {
         engine.launch(kernel, grid, &arguments)?;
         if n_splits > 1 {
             let joined = engine.zeros(list_bytes)?;
-            let shape = [n_queries as u32, self.k, n_splits as u32];
+            let shape = [n_queries as u32, self.ask.k, n_splits as u32];
             let blocks = n_queries.div_ceil(MERGE_WARPS) as u32;
             let grid = Grid { blocks, threads: TILE_THREADS, shared_bytes: 0 };
             let arguments = [Argument::Memory(&best), Argument::Memory(&joined), Argument::Value(cast_slice(&shape))];
             engine.launch("merge_best", grid, &arguments)?;
             best = joined;
         }
-        let mut keys = vec![0_u64; n_queries * self.k as usize];
+        let mut keys = vec![0_u64; n_queries * self.ask.k as usize];
         engine.download(&best, cast_slice_mut(&mut keys))?;
-        let k = self.k as usize;
+        let k = self.ask.k as usize;
         found.par_iter_mut().zip(keys.par_chunks_exact(k)).for_each(|(found, keys)| {
-            found.extend(keys.iter().map_while(|&key| pick(key, self.row_first)));
+            // A list of fewer than `k` ends with zeros.
+            let picks = keys.iter().take_while(|&&key| key != 0).map(|&key| neighbour(key));
+            found.extend(picks.map(|pick| Neighbour { row: pick.row + self.row_first, ..pick }));
             // Lists of several blocks of rows are joined here; that of one is in order.
             found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row)));
             found.truncate(k);

@@ -2,8 +2,8 @@
 //!
 //! The text is checked in and rebuilt byte for byte from the sources beside it: `kernels/tools`.
 
-use super::NEAREST;
 use super::engine::Argument;
+use super::{LEIDEN, NEAREST};
 
 /// One text of kernels.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,10 @@ pub(crate) struct Module {
 }
 
 /// Every text of kernels.
-pub(crate) const MODULES: [Module; 1] = [Module { text: include_str!("ptx/nearest.ptx"), kernels: &NEAREST }];
+pub(crate) const MODULES: [Module; 2] = [
+    Module { text: include_str!("ptx/nearest.ptx"), kernels: &NEAREST },
+    Module { text: include_str!("ptx/leiden.ptx"), kernels: &LEIDEN },
+];
 
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

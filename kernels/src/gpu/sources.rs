@@ -1,6 +1,6 @@
 //! The kernels' sources and the names of their entries, for cards that compile them when they are opened.
 
-use super::NEAREST;
+use super::{LEIDEN, NEAREST};
 
 /// What the sources include by name.
 const PORT: &str = include_str!("port.h");
@@ -17,7 +17,10 @@ pub(crate) struct Source {
 }
 
 /// Every file of kernels.
-pub(crate) const SOURCES: [Source; 1] = [Source { text: include_str!("nearest.cu"), kernels: &NEAREST }];
+pub(crate) const SOURCES: [Source; 2] = [
+    Source { text: include_str!("nearest.cu"), kernels: &NEAREST },
+    Source { text: include_str!("leiden.cu"), kernels: &LEIDEN },
+];
 
 impl Source {
     /// The text with what it includes put in: a compiler at run time has no files.

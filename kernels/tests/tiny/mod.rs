@@ -29,7 +29,7 @@ pub struct Tiny {
 }
 
 /// Tokens that a text may have in all.
-pub const WINDOW: usize = 160;
+pub const WINDOW: usize = 240;
 /// Pieces that are no words; words are "a" to "z" and their continuations.
 const SPECIAL: [&str; 5] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"];
 
@@ -117,7 +117,8 @@ impl Tiny {
         }
         let mut state = 1_u64;
         let tensors = shapes.into_iter().map(|(name, shape)| {
-            let around = if name.contains("LayerNorm") && shape.len() == 1 && !name.ends_with('s') { 1.0 } else { 0.0 };
+            let scales = name.ends_with("LayerNorm.weight") || name.ends_with("gamma");
+            let around = if scales { 1.0 } else { 0.0 };
             let spread = if shape.len() == 2 { 2.0 / (shape[1] as f32).sqrt() } else { 0.3 };
             let values = (0..shape.iter().product::<usize>()).map(|_| around + spread * random(&mut state)).collect();
             let tensor = Tensor::from_vec(values, shape, &Device::Cpu).and_then(|tensor| tensor.to_dtype(self.dtype));
