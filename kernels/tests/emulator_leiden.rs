@@ -68,10 +68,10 @@ fn document(n: usize, numbers: &mut Numbers) -> CsrGraph {
 fn n_sentences(idx: usize, numbers: &mut Numbers) -> usize {
     match idx {
         0 => 2_000,
-        1..5 => 400 + numbers.below(600),
-        5..60 => 60 + numbers.below(140),
-        _ if idx % 8 == 0 => 1 + numbers.below(48),
-        _ => 1 + numbers.below(14),
+        1..4 => 300 + numbers.below(300),
+        4..40 => 50 + numbers.below(100),
+        _ if idx % 16 == 0 => 1 + numbers.below(40),
+        _ => 1 + numbers.below(10),
     }
 }
 
