@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use strata_benches::bench_store::Result;
 use strata_benches::{argument, flag, machine, require_release, rounded};
 
-/// Documents of one measurement: few milliseconds, so that the best of many is undisturbed.
-const DOCUMENTS: usize = 60;
+/// Sentences of one measurement: about a millisecond, so that the best of many is undisturbed.
+const SENTENCES: usize = 2_000;
 
 fn main() -> Result<()> {
     require_release()?;
@@ -74,8 +74,8 @@ fn all_pairs(backend: &dyn Backend, n: usize, dim: usize, k: usize, repetitions:
 /// Documents linked a second, by their number of sentences.
 fn documents(backend: &dyn Backend, dim: usize, repetitions: usize) -> Result<Value> {
     let mut lines = Vec::new();
-    let one_size = [22, 50, 80, 116, 150, 200].map(|n| (n.to_string(), vec![n; DOCUMENTS]));
-    let mixed: Vec<usize> = (0..DOCUMENTS).map(|at| 22 + at * 7_919 % 179).collect();
+    let one_size = [22, 50, 80, 116, 150, 200].map(|n| (n.to_string(), vec![n; SENTENCES / n]));
+    let mixed: Vec<usize> = (0..SENTENCES / 111).map(|at| 22 + at * 7_919 % 179).collect();
     for (name, sizes) in one_size.into_iter().chain([("22 to 200".to_owned(), mixed)]) {
         let mut data = Vec::new();
         let mut offsets = vec![0];
