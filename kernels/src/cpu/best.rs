@@ -61,6 +61,16 @@ impl Best {
         if bar > similarity_min { bar } else { similarity_min }
     }
 
+    /// Whether every row that was pushed is kept, and is among the `k` best.
+    pub(super) fn is_whole(&self, k: usize) -> bool {
+        self.floor == 0 && self.kept.len() <= k
+    }
+
+    /// What is kept, in the order in which it came while all is kept.
+    pub(super) fn kept(&self) -> impl Iterator<Item = Neighbour> + '_ {
+        self.kept.iter().map(|&key| neighbour(key))
+    }
+
     /// The best, in no order.
     pub(super) fn top(&mut self, k: usize) -> impl Iterator<Item = Neighbour> + '_ {
         self.cut(k);
