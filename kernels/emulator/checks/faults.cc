@@ -64,7 +64,8 @@ static void run(Job& job) {
     Output<u32> sums = job.output<u32>("sums", values.n() / 64);
     Output<u32> order = job.output<u32>("order", values.n() + 1);
     order[values.n()] = 0;
-    launch((unsigned)values.n() / 64, 64, 65 * 4, [&] { CALL(sum_blocks, values.data(), sums.data(), order.data(), shape); });
+    launch((unsigned)values.n() / 64, 64, 65 * 4,
+           [&] { CALL(sum_blocks, values.data(), sums.data(), order.data(), shape); });
 }
 
 int main(int n, char** arguments) { return run_job(n, arguments, run); }

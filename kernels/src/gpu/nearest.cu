@@ -129,7 +129,7 @@ FUNCTION u32 spot(u32 i, u32 sixteenth) { return i / 4 * 64 + sixteenth * 4 + i 
 
 // Goes one step of k further in every score of this thread.
 template <u32 EACH>
-FUNCTION void step(SHARED const float* left, SHARED const float* right, u32 down, u32 across,
+FUNCTION void multiply_step(SHARED const float* left, SHARED const float* right, u32 down, u32 across,
                    LOCAL float (&sums)[EACH][EACH]) {
     float a[EACH], b[EACH];
     UNROLL for (u32 i = 0; i < EACH; i++) a[i] = left[spot(i, down)];
@@ -160,12 +160,12 @@ FUNCTION void multiply(GLOBAL const float* left, u32 n_left, u32 left_first, GLO
         block_sync();
         if (dim - k_first >= DEPTH) {
             UNROLL for (u32 k = 0; k < DEPTH; k++) {
-                step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
+                multiply_step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
             }
         } else {
             // Not one step too many: even adding 0 would turn a sum of -0 into 0.
             for (u32 k = 0; k < dim - k_first; k++) {
-                step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
+                multiply_step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
             }
         }
     }
@@ -366,7 +366,8 @@ FUNCTION void nearest_tile(GLOBAL const float* queries, GLOBAL const float* rows
         float sums[EACH][EACH];
         multiply<EACH>(queries, shape.n_queries, query_first, rows, shape.n_rows, start + column, shape.dim, chunks,
                        place.thread_idx, sums);
-        pick_tile<EACH, false>(sums, chunks, floors, lists, query_first, shape.n_queries, start + column, picking, place);
+        pick_tile<EACH, false>(sums, chunks, floors, lists, query_first, shape.n_queries, start + column, picking,
+                               place);
     }
 }
 
@@ -375,12 +376,14 @@ FUNCTION void nearest_tile(GLOBAL const float* queries, GLOBAL const float* rows
 // `queries` is `[n_queries, dim]`, `rows` `[n_rows, dim]`, `best` `[n_splits, n_queries, k]` keys, best first. A block
 // is a tile of queries and a split: n_blocks = ceil(n_queries / side) * n_splits, so that few queries still fill
 // the device. 1 <= k <= 32.
-KERNEL(nearest_rows_64, 256, IN(0, float, queries), IN(1, float, rows), OUT(2, u64, best), VALUE(3, NearestShape, shape)) {
+KERNEL(nearest_rows_64, 256, IN(0, float, queries), IN(1, float, rows), OUT(2, u64, best),
+       VALUE(3, NearestShape, shape)) {
     ENTER(place, shared);
     nearest_tile<4>(queries, rows, best, shape, shared, place);
 }
 
-KERNEL(nearest_rows_128, 256, IN(0, float, queries), IN(1, float, rows), OUT(2, u64, best), VALUE(3, NearestShape, shape)) {
+KERNEL(nearest_rows_128, 256, IN(0, float, queries), IN(1, float, rows), OUT(2, u64, best),
+       VALUE(3, NearestShape, shape)) {
     ENTER(place, shared);
     nearest_tile<8>(queries, rows, best, shape, shared, place);
 }
