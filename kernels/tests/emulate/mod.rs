@@ -65,10 +65,13 @@ pub fn build(name: &str, flavour: Flavour) -> Option<Program> {
 fn compile(name: &str, flavour: Flavour) -> Option<Program> {
     let compiler = compiler()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A folder for each checkout, a file for each process: tests may run beside each other and share a target folder.
+    // A folder for each checkout, each file moved into place when whole: tests may run beside each other and share a
+    // target folder.
     let mut checkout = DefaultHasher::new();
     root.hash(&mut checkout);
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("emulator-{:x}", checkout.finish()));
+    // Tests inside the crate are not told the target folder.
+    let target = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = target.join(format!("emulator-{:x}", checkout.finish()));
     fs::create_dir_all(&folder).expect("the target folder can be written");
     let path = folder.join(format!("{}-{flavour:?}", name.replace('/', "-")));
     let part = path.with_extension(std::process::id().to_string());
@@ -112,6 +115,11 @@ fn compiler() -> Option<cc::Tool> {
 }
 
 impl Program {
+    /// Where the program lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Runs the kernel in `order` on `inputs` and gives its output arrays.
     ///
     /// # Errors
