@@ -101,7 +101,7 @@ def main():
                 for partition in found:
                     print(*labels_of(partition), file=out)
             rate = len(found) / best
-            print(json.dumps({"peer": label, "documents": len(found), "docs_per_s": rate, "labels": path}), flush=True)
+            print(json.dumps({"peer": label, "documents": len(found), "docs_per_processor_s": rate, "labels": path}), flush=True)
 
 
 if __name__ == "__main__":

@@ -149,6 +149,15 @@ fn edge_cases() -> Vec<CsrGraph> {
         }
         cases.push(graph(n_cliques * size, &edges));
     }
+    // Dense and all alike: a lane meets several neighbours that tie.
+    let mut numbers = Numbers(4);
+    cases.extend([40, 66, 90].map(|n| {
+        let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v, 8_192)));
+        graph(n, &pairs.filter(|_| numbers.below(2) == 0).collect::<Vec<_>>())
+    }));
+    // Two sides: under a density of 0.5 they pair off, and every tie that was decided shows in the labels.
+    let sides = (0..40).flat_map(|u| (40..80).map(move |v| (u, v, 9_000)));
+    cases.push(graph(80, &sides.collect::<Vec<_>>()));
     // Isolated sentences between linked ones.
     cases.push(graph(50, &[(3, 40, 9_000), (40, 41, 9_000), (7, 8, 1)]));
     cases
