@@ -191,7 +191,7 @@ impl Feed<'_, '_> {
             if score >= count_min {
                 weights.record(weight(score));
             }
-            let mut give = |best: &mut Best, bar: &mut f32, number: u32, number_first: u32| {
+            let give = |best: &mut Best, bar: &mut f32, number: u32, number_first: u32| {
                 if score >= *bar && best.push(k, number, score) {
                     *bar = best.bar(similarity_min, number_first);
                 }
