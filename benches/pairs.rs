@@ -40,6 +40,7 @@ fn all_pairs(backend: &dyn Backend, n: usize, dim: usize, k: usize, repetitions:
     let in_cache = Rows::new(&rows.data()[..n.min(2_048) * dim], dim).ok_or("uneven")?;
     let before_bytes = machine::peak_bytes();
     let mut seconds = Vec::new();
+    let mut cpu_seconds = Vec::new();
     let mut multiply_seconds = f64::INFINITY;
     let mut found = Vec::new();
     for _ in 0..repetitions {
@@ -47,9 +48,10 @@ fn all_pairs(backend: &dyn Backend, n: usize, dim: usize, k: usize, repetitions:
         let started = Instant::now();
         backend.nearest(in_cache, in_cache, 1, 2.0)?;
         multiply_seconds = started.elapsed().as_secs_f64().min(multiply_seconds);
-        let started = Instant::now();
+        let (started, cpu_started) = (Instant::now(), cpu());
         found = backend.neighbours(rows, u32::try_from(k)?, -2.0)?;
         seconds.push(rounded(started.elapsed().as_secs_f64(), 4));
+        cpu_seconds.push(cpu().zip(cpu_started).map(|(end, start)| rounded(end - start, 2)));
     }
     if let Some(folder) = argument("--write") {
         write(Path::new(&folder), rows, &found)?;
@@ -62,6 +64,7 @@ fn all_pairs(backend: &dyn Backend, n: usize, dim: usize, k: usize, repetitions:
         "dim": dim,
         "k": k,
         "seconds": seconds,
+        "cpu_seconds": cpu_seconds,
         "flop_executed": flop,
         "gflops": rounded(flop / best / 1e9, 1),
         "multiply_gflops": rounded(multiply_flop / multiply_seconds / 1e9, 1),
@@ -100,6 +103,14 @@ fn documents(backend: &dyn Backend, dim: usize, repetitions: usize) -> Result<Va
         }));
     }
     Ok(json!({ "dim": dim, "documents": lines }))
+}
+
+/// Seconds that processors worked for this process, to a hundredth; `None` where the system does not say.
+fn cpu() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let (_, fields) = status.rsplit_once(") ")?;
+    let ticks = fields.split(' ').skip(11).take(2).map(|field| field.parse::<f64>().ok());
+    Some(ticks.sum::<Option<f64>>()? / 100.0)
 }
 
 /// Rows, then for each row its neighbours and their scores, as plain numbers.

@@ -55,7 +55,9 @@ impl Edges {
 
     /// The graph of rows that all kept every row that was good enough: each edge was picked by both ends.
     fn collect(&mut self, best: &[Best], weight_min: i32) -> Result<CsrGraph> {
-        (self.starts.clear(), self.ends.clear(), self.sorted.clear());
+        self.starts.clear();
+        self.ends.clear();
+        self.sorted.clear();
         for best in best {
             let start = self.sorted.len();
             let edges = best.kept().map(|neighbour| (neighbour.row, weight(neighbour.score)));

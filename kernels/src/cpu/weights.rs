@@ -23,14 +23,7 @@ impl Weights {
     /// Below every weight: a cosine of unit rows is at least −1, give or take rounding.
     pub(crate) const LOWEST: i32 = -WEIGHT_ONE - 64;
 
-    /// No weights yet; those above `above` will be taken.
-    pub(super) fn above(above: i32, bonus: f32) -> Self {
-        let mut weights = Self::default();
-        weights.clear(above, bonus);
-        weights
-    }
-
-    /// Forgets every weight, and keeps the memory.
+    /// Forgets every weight, keeps the memory, and will take those above `above`.
     pub(super) fn clear(&mut self, above: i32, bonus: f32) {
         self.above = above.max(Self::LOWEST - 1);
         self.highest = weight(1.0 + bonus) + 64;
@@ -131,7 +124,8 @@ mod tests {
     use super::*;
 
     fn of(weights: &[i32], above: i32) -> Weights {
-        let mut found = Weights::above(above, 0.2);
+        let mut found = Weights::default();
+        found.clear(above, 0.2);
         weights.iter().for_each(|&weight| found.record(weight));
         found
     }
