@@ -7,6 +7,7 @@
 pub mod bench_store;
 pub mod locomo;
 pub mod machine;
+pub mod planted;
 
 use std::time::Duration;
 

@@ -29,6 +29,11 @@ impl Level {
         }
     }
 
+    /// A level from its parts; see [`Level`].
+    pub(super) fn new(offsets: Vec<usize>, columns: Vec<u32>, weights: Vec<i64>, mass: Vec<i64>) -> Self {
+        Self { offsets, columns, weights, mass }
+    }
+
     pub(super) fn n(&self) -> usize {
         self.mass.len()
     }

@@ -9,10 +9,13 @@
 use rayon::prelude::*;
 
 use super::coarse::{Level, Sums, split_unconnected};
+use super::coloured;
 use crate::{CsrGraph, Error, LeidenSettings, Partition, Quality, Result, WEIGHT_ONE};
 
 /// Visits of a node in one local moving, on average, after which it stops as it is. Real graphs need < 10.
 const VISITS_MAX: usize = 1_000;
+/// Most nodes of a graph that is cut by the serial rules; larger ones are cut by those of `coloured`.
+pub(super) const NODES_SERIAL_MAX: usize = 32_768;
 /// A community that no node is in yet, as a target of a move.
 const EMPTY: u32 = u32::MAX;
 
@@ -26,13 +29,16 @@ pub(super) fn leiden(graphs: &[CsrGraph], settings: &LeidenSettings) -> Result<V
         let reason = format!("quality setting {value} is not between 0 and 65536");
         return Err(Error::Invalid { reason });
     }
-    graphs
-        .par_iter()
-        .map(|graph| {
-            graph.check()?;
-            Ok(partition(graph, settings))
-        })
-        .collect()
+    graphs.par_iter().try_for_each(CsrGraph::check)?;
+    let is_large = |graph: &CsrGraph| graph.n() > NODES_SERIAL_MAX;
+    let small = |graph: &CsrGraph| (!is_large(graph)).then(|| partition(graph, settings));
+    let mut found: Vec<Option<Partition>> = graphs.par_iter().map(small).collect();
+    // Large graphs come one after another, each with all threads.
+    for (graph, found) in graphs.iter().zip(&mut found).filter(|(graph, _)| is_large(graph)) {
+        let coloured = coloured::partition(graph, settings, &coloured::Limits::STANDARD).transpose()?;
+        *found = Some(coloured.unwrap_or_else(|| partition(graph, settings)));
+    }
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Rounds of the whole algorithm, each from the partition of the one before, until one changes nothing.
@@ -100,6 +106,23 @@ fn round_from(graph: &CsrGraph, from: &Partition, rule: &Rule, random: &mut Rand
     }
     let raw: Vec<u32> = node_of.iter().map(|&node| labels[node as usize]).collect();
     split_unconnected(graph, &raw)
+}
+
+/// Leiden on a level that another schedule made, from `labels`, one a node of the level.
+pub(super) fn finish(mut level: Level, mut labels: Vec<u32>, (pull, push): (i64, i64), seed: u64) -> Vec<u32> {
+    let rule = Rule { pull: pull.into(), push: push.into(), by_degree: true };
+    let mut random = Random(seed);
+    let mut node_of: Vec<u32> = (0..level.n() as u32).collect();
+    loop {
+        move_nodes(&level, &mut labels, &rule, &mut random);
+        let refined = Partition::from_raw(&refine(&level, &labels, &rule, &mut random));
+        if refined.n_communities() == level.n() {
+            return node_of.iter().map(|&node| labels[node as usize]).collect();
+        }
+        labels = level.labels_of_parts(&labels, &refined);
+        node_of.iter_mut().for_each(|node| *node = refined.labels[*node as usize]);
+        level = level.aggregate(&refined);
+    }
 }
 
 /// Moves nodes to the community that gains most, until none gains; nodes wait in a queue.

@@ -1,6 +1,7 @@
 //! The processor as a device: the reference that every other device must equal bit for bit.
 
 mod coarse;
+mod coloured;
 mod leiden;
 mod link;
 mod nearest;
