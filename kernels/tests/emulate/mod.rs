@@ -7,6 +7,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The orders of threads, warps and blocks that results must not depend on: ascending, descending, shuffled.
 pub const ORDERS: [u32; 4] = [0, 1, 2, 3];
@@ -52,10 +53,13 @@ pub fn build(name: &str, flavour: Flavour) -> Option<Program> {
         println!("skipped: no C++ compiler to build the emulator with");
         return None;
     };
-    // One file a process and build, moved into place when whole: tests may run beside each other.
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("emulator");
+    // One file a build, moved into place when whole: tests may run beside each other.
+    // Tests inside the crate have no folder of their own.
+    let folder = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from).join("emulator");
     fs::create_dir_all(&folder).expect("the target folder can be written");
-    let file = format!("{}-{flavour:?}-{}", name.replace('/', "-"), std::process::id());
+    static N_BUILT: AtomicU32 = AtomicU32::new(0);
+    let number = N_BUILT.fetch_add(1, Ordering::Relaxed);
+    let file = format!("{}-{flavour:?}-{}-{number}", name.replace('/', "-"), std::process::id());
     let path = folder.join(file);
     let mut command = compiler.to_command();
     command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-attributes", "-Wno-unused-parameter"]);
@@ -94,6 +98,11 @@ fn compiler() -> Option<cc::Tool> {
 }
 
 impl Program {
+    /// Where the program lies while this value lives.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Runs the kernel in `order` on `inputs` and gives its output arrays.
     ///
     /// # Errors

@@ -42,8 +42,12 @@
 //! and dynamic community detection using Grappolo» (2017).
 
 mod aggregate;
+#[cfg(any(test, feature = "cuda"))]
+pub(crate) mod card;
 mod colour;
 mod components;
+#[cfg(test)]
+mod emulated;
 mod level;
 mod moving;
 mod processor;

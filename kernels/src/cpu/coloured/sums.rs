@@ -52,18 +52,6 @@ impl Sums {
         }
     }
 
-    /// The sum of `label`, 0 if nothing was added.
-    pub(super) fn of(&self, label: u32) -> i64 {
-        let mut slot = spread(label) & self.mask;
-        loop {
-            match self.slots[slot] {
-                (key, sum) if key == label => return sum,
-                (EMPTY, _) => return 0,
-                _ => slot = (slot + 1) & self.mask,
-            }
-        }
-    }
-
     /// Labels and sums in the order in which labels were first added.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
         self.used.iter().map(|&slot| self.slots[slot as usize])
@@ -103,10 +91,9 @@ mod tests {
         assert_eq!(sums.iter().count(), 40);
         assert!(sums.iter().all(|(_, sum)| sum == 2));
         sums.start(1);
-        assert_eq!(sums.of(0), 0);
+        assert_eq!(sums.iter().count(), 0);
         sums.add(0, 5);
         sums.add(0, 6);
         assert_eq!(sums.iter().collect::<Vec<_>>(), [(0, 11)]);
-        assert_eq!((sums.of(0), sums.of(1)), (11, 0));
     }
 }
