@@ -1,7 +1,6 @@
 //! The processor as a device: the reference that every other device must equal bit for bit.
 
-mod coarse;
-mod coloured;
+pub(crate) mod coloured;
 mod leiden;
 mod link;
 mod nearest;
