@@ -45,7 +45,10 @@ struct Warp {
     uint32_t arrived = 0;   // lanes that wait for others of their warp
     uint32_t waiting = 0;   // lanes at the block's barrier
     uint32_t runnable = 0;  // turns, not lanes
+    uint32_t votes = 0;     // lanes that arrived with a value other than 0
+    bool alike = false;     // all that arrived name the whole warp and the same operation
     Thread* thread_at[WARP];  // by turn
+    Op first_op = Op::None;
     Op op[WARP];
     uint32_t mask[WARP];
     uint64_t value[WARP];
@@ -191,32 +194,36 @@ inline uint32_t turns_of(const Block& block, const Warp& warp, uint32_t lanes) {
     return turns;
 }
 
-// Works out the answers if every lane that `lane` waits for has arrived; lanes that have exited are not waited for.
-inline bool complete(Warp& warp, unsigned lane) {
-    const uint32_t mask = warp.mask[lane], wanted = mask & warp.present & ~warp.exited;
-    if ((warp.arrived & wanted) != wanted) return false;
-    const Op op = warp.op[lane];
-    uint32_t ballot = 0;
+// Reports lanes of `wanted` that came with another operation or mask than `lane`.
+inline void check_alike(const Warp& warp, unsigned lane, uint32_t wanted) {
     for (uint32_t rest = wanted; rest != 0; rest &= rest - 1) {
         const unsigned other = (unsigned)__builtin_ctz(rest);
-        if (warp.mask[other] != mask || warp.op[other] != op) {
+        if (warp.mask[other] != warp.mask[lane] || warp.op[other] != warp.op[lane]) {
             broken(warp.block, "threads %u and %u of a warp meet at different operations or masks",
                    warp.first + lane, warp.first + other);
         }
-        ballot |= (uint32_t)(warp.value[other] != 0) << other;
     }
-    for (uint32_t rest = wanted; rest != 0 && op != Op::Sync; rest &= rest - 1) {
-        const unsigned other = (unsigned)__builtin_ctz(rest);
-        if (op == Op::Ballot) {
-            warp.answer[other] = ballot;
-            continue;
+}
+
+// Works out the answers if every lane that `lane` waits for has arrived; lanes that have exited are not waited for.
+inline bool complete(Warp& warp, unsigned lane) {
+    const uint32_t wanted = warp.mask[lane] & warp.present & ~warp.exited;
+    if ((warp.arrived & wanted) != wanted) return false;
+    if (!warp.alike) check_alike(warp, lane, wanted);
+    if (warp.op[lane] == Op::Ballot) {
+        const uint32_t ballot = warp.votes & wanted;
+        for (unsigned other = 0; other < WARP; other++) {
+            if ((wanted >> other & 1) != 0) warp.answer[other] = ballot;
         }
-        const unsigned source = warp.source[other];
-        if (source >= WARP || (wanted >> source & 1) == 0) {
-            broken(warp.block, "thread %u reads from lane %u, which has exited or takes no part",
-                   warp.first + other, source);
+    } else if (warp.op[lane] == Op::Read) {
+        for (uint32_t rest = wanted; rest != 0; rest &= rest - 1) {
+            const unsigned other = (unsigned)__builtin_ctz(rest), source = warp.source[other];
+            if (source >= WARP || (wanted >> source & 1) == 0) {
+                broken(warp.block, "thread %u reads from lane %u, which has exited or takes no part",
+                       warp.first + other, source);
+            }
+            warp.answer[other] = warp.value[source];
         }
-        warp.answer[other] = warp.value[source];
     }
     warp.arrived &= ~wanted;
     warp.runnable |= turns_of(*warp.block, warp, wanted);
@@ -229,11 +236,19 @@ inline uint64_t meet(Op op, uint32_t mask, uint64_t value, unsigned source) {
     Warp& warp = *self.warp;
     const unsigned lane = self.lane;
     if ((mask >> lane & 1) == 0) broken(warp.block, "thread %u is not in the mask it gives", self.thread_idx);
+    if (warp.arrived == 0) {
+        warp.votes = 0;
+        warp.alike = true;
+        warp.first_op = op;
+    }
+    warp.alike &= op == warp.first_op && mask == ~0u;
+    const uint32_t own = 1u << lane;
+    warp.votes = (warp.votes & ~own) | (value != 0 ? own : 0);
     warp.op[lane] = op;
     warp.mask[lane] = mask;
     warp.value[lane] = value;
     warp.source[lane] = source;
-    warp.arrived |= 1u << lane;
+    warp.arrived |= own;
     warp.runnable &= ~(1u << self.turn);
     if (complete(warp, lane)) {
         go_to(pick_first(warp));

@@ -35,8 +35,8 @@ typedef uchar u8;
 #define LOCAL thread
 #define FUNCTION inline
 
-// The stand-in for <metal_stdlib> that the tests use has one address space and defines this.
-#if !defined(PORT_ONE_SPACE)
+// The tests' stand-ins for <metal_stdlib> define this, one of them with one address space only.
+#if !defined(PORT_SHARED_ARGUMENT)
 #define PORT_SHARED_ARGUMENT [[threadgroup(0)]]
 #endif
 
@@ -185,7 +185,7 @@ FUNCTION u32 lowest(u32 x) { return (u32)__ffs((int)x) - 1; }
 enum { WARP = 32 };
 
 // Before a loop of a fixed, small number of rounds: its arrays then live in registers.
-#if defined(STRATA_EMULATED) || defined(PORT_ONE_SPACE)
+#if defined(STRATA_EMULATED)
 #define UNROLL
 #else
 #define UNROLL _Pragma("unroll")
@@ -230,7 +230,7 @@ FUNCTION i64 warp_read(i64 value, u32 lane) { return (i64)warp_read((u64)value, 
 FUNCTION i64 warp_read_xor(i64 value, u32 mask) { return (i64)warp_read_xor((u64)value, mask); }
 FUNCTION i64 warp_read_up(i64 value, u32 delta) { return (i64)warp_read_up((u64)value, delta); }
 
-// Over the lanes of the warp; every lane gets the result.
+// Over the lanes of the warp; every lane gets the result. Sums of signed numbers must not overflow on the way.
 template <typename T>
 FUNCTION T warp_sum(T value) {
     for (u32 step = WARP / 2; step > 0; step /= 2) value += warp_read_xor(value, step);

@@ -2,18 +2,20 @@
 //!
 //! Knows `emulator/job.h`'s way of passing arrays. Does not know what any kernel computes.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// The orders of threads, warps and blocks that results must not depend on: ascending, descending, shuffled.
 pub const ORDERS: [u32; 4] = [0, 1, 2, 3];
 
 /// How a program is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Flavour {
     /// The kernel's CUDA branch, optimised.
     Cuda,
@@ -24,6 +26,7 @@ pub enum Flavour {
 }
 
 /// An emulated kernel, compiled.
+#[derive(Clone)]
 pub struct Program {
     path: PathBuf,
 }
@@ -43,46 +46,60 @@ impl fmt::Display for Failure {
     }
 }
 
+/// The programs of this process: each is compiled once.
+static BUILT: Mutex<BTreeMap<(String, Flavour), Option<Program>>> = Mutex::new(BTreeMap::new());
+
 /// Compiles `emulator/<name>.cc`; `None`, having said so, where the machine has no C++ compiler.
 ///
 /// # Panics
 /// When the source does not compile.
 pub fn build(name: &str, flavour: Flavour) -> Option<Program> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let Some(compiler) = compiler() else {
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    let program = built.entry((name.to_owned(), flavour)).or_insert_with(|| compile(name, flavour)).clone();
+    if program.is_none() {
         println!("skipped: no C++ compiler to build the emulator with");
-        return None;
-    };
-    // One file a build, moved into place when whole: tests may run beside each other.
-    // Tests inside the crate have no folder of their own.
-    let folder = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from).join("emulator");
+    }
+    program
+}
+
+fn compile(name: &str, flavour: Flavour) -> Option<Program> {
+    let compiler = compiler()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // A folder for each checkout, each file moved into place when whole: tests may run beside each other and share a
+    // target folder.
+    let mut checkout = DefaultHasher::new();
+    root.hash(&mut checkout);
+    // Tests inside the crate are not told the target folder.
+    let target = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
+    let folder = target.join(format!("emulator-{:x}", checkout.finish()));
     fs::create_dir_all(&folder).expect("the target folder can be written");
-    static N_BUILT: AtomicU32 = AtomicU32::new(0);
-    let number = N_BUILT.fetch_add(1, Ordering::Relaxed);
-    let file = format!("{}-{flavour:?}-{}-{number}", name.replace('/', "-"), std::process::id());
-    let path = folder.join(file);
+    let path = folder.join(format!("{}-{flavour:?}", name.replace('/', "-")));
+    let part = path.with_extension(std::process::id().to_string());
     let mut command = compiler.to_command();
     command.args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-Wno-attributes", "-Wno-unused-parameter"]);
     // Products and sums stay apart unless the source fuses them.
-    command.arg("-ffp-contract=off");
-    command.args(match flavour {
-        Flavour::Cuda => &["-O2"][..],
-        Flavour::Metal => &["-O2", "-DSTRATA_METAL"],
-        Flavour::Sanitized => {
-            &["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
-        }
-    });
-    if flavour == Flavour::Metal {
-        command.arg("-I").arg(root.join("emulator/metal"));
-    }
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("fma") {
-        command.arg("-mfma");
-    }
-    command.arg(root.join("emulator").join(format!("{name}.cc"))).arg("-o").arg(&path);
+    command.arg("-ffp-contract=off").args(flags(flavour)).arg("-I").arg(root.join("emulator/metal"));
+    command.arg(root.join("emulator").join(format!("{name}.cc"))).arg("-o").arg(&part);
     let output = command.output().expect("the compiler starts");
     assert!(output.status.success(), "{name}.cc: {}", String::from_utf8_lossy(&output.stderr));
+    fs::rename(&part, &path).expect("the target folder can be written");
     Some(Program { path })
+}
+
+fn flags(flavour: Flavour) -> Vec<&'static str> {
+    let mut flags = match flavour {
+        Flavour::Cuda => vec!["-O2"],
+        Flavour::Metal => vec!["-O2", "-DSTRATA_METAL"],
+        Flavour::Sanitized => {
+            vec!["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"]
+        }
+    };
+    // Without it every fused multiply-add is a call.
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("fma") {
+        flags.push("-mfma");
+    }
+    flags
 }
 
 /// The C++ compiler that build scripts would use, if it can be started.
@@ -98,7 +115,7 @@ fn compiler() -> Option<cc::Tool> {
 }
 
 impl Program {
-    /// Where the program lies while this value lives.
+    /// Where the program lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -143,13 +160,6 @@ impl Program {
             assert!(run(*order) == first, "orders {} and {order} give different results", ORDERS[0]);
         }
         first
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        // What is left over does no harm.
-        drop(fs::remove_file(&self.path));
     }
 }
 
