@@ -8,7 +8,7 @@
 // with a table in global memory.
 //
 // Bytes of a full sweep over m directed edges: 12 m (column, weight, label) and about 60 n; of 2*10^7 edges and 10^6
-// nodes 300 MB: 0.07 ms at 4.3 TB/s if all were read in a row. Labels are read at random, 32 bytes for 4, but 4 MB of them
+// nodes 300 MB: 0.07 ms at 4.3 TB/s if all were read in a row. Labels are read at random, 32 bytes for 4, but their 4 MB
 // lie in L2. Launches: 17 a colour and sweep (one choice, eight trials of two), about 2.5 us each; with 64 colours and
 // six sweeps 16 ms: launches, not bytes, are the limit of a graph of this size.
 // Operations: two products of 128 bits a neighbouring community. Memory: 80 bytes a node and the graph.
@@ -247,8 +247,10 @@ KERNEL(coloured_masses, 256, IN(0, u32, labels), IN(1, i64, mass), OUT(2, u64, s
 
 template <typename W>
 FUNCTION void choose_community(u32 node, ColouredGroup group, Place at, SHARED u32* shared, ColouredTable<W> table,
-                               GLOBAL const u32* offsets, GLOBAL const u32* columns, GLOBAL const u32* weights, GLOBAL const i64* mass,
-                               GLOBAL const u32* labels, GLOBAL const i64* community, GLOBAL u64* joining, GLOBAL u64* leaving, GLOBAL u32* active,
+                               GLOBAL const u32* offsets, GLOBAL const u32* columns, GLOBAL const u32* weights,
+                               GLOBAL const i64* mass,
+                               GLOBAL const u32* labels, GLOBAL const i64* community, GLOBAL u64* joining,
+                               GLOBAL u64* leaving, GLOBAL u32* active,
                                GLOBAL u32* to, GLOBAL i64* weight_from, GLOBAL i64* weight_to, ColouredShape shape) {
     const bool visited = active[node] != 0;
     group_sync(group);
@@ -398,9 +400,12 @@ FUNCTION bool well_connected(i64 whole, i64 mass, i64 cut, ColouredShape shape) 
 
 template <typename W>
 FUNCTION void choose_part(u32 node, ColouredGroup group, Place at, SHARED u32* shared, ColouredTable<W> table,
-                          GLOBAL const u32* offsets, GLOBAL const u32* columns, GLOBAL const u32* weights, GLOBAL const i64* mass,
-                          GLOBAL const u32* labels, GLOBAL const i64* whole, GLOBAL const u32* parts, GLOBAL const i64* part_mass, GLOBAL const i64* cut,
-                          GLOBAL const u32* joined, GLOBAL u64* joining, GLOBAL u32* to, GLOBAL i64* weight_to, ColouredShape shape) {
+                          GLOBAL const u32* offsets, GLOBAL const u32* columns, GLOBAL const u32* weights,
+                          GLOBAL const i64* mass,
+                          GLOBAL const u32* labels, GLOBAL const i64* whole, GLOBAL const u32* parts,
+                          GLOBAL const i64* part_mass, GLOBAL const i64* cut,
+                          GLOBAL const u32* joined, GLOBAL u64* joining, GLOBAL u32* to, GLOBAL i64* weight_to,
+                          ColouredShape shape) {
     const u32 label = labels[node];
     if (joined[node] != 0 || cut[node] == 0 || !well_connected(whole[label], mass[node], cut[node], shape)) return;
     table_clear(table, group);
@@ -448,7 +453,8 @@ KERNEL(coloured_choose_part_hubs, 256, COLOURED_PART_ARGUMENTS, OUT(14, u32, tab
     ENTER(place, shared);
     const ColouredGroup group = {place.thread_idx, place.n_threads, true};
     for (u32 idx = place.block_idx; idx < shape.n_nodes; idx += place.n_blocks) {
-        choose_part(order[shape.first + idx], group, place, shared, table_in_global(tables, place.block_idx, shape.slots),
+        choose_part(order[shape.first + idx], group, place, shared, table_in_global(tables, place.block_idx,
+                    shape.slots),
                     offsets, columns, weights, mass, labels, whole, parts, part_mass, cut, joined, joining, to,
                     weight_to, shape);
     }
