@@ -5,11 +5,11 @@
 //!
 //! Source: Traag, Waltman, van Eck, arXiv:1810.08473.
 
-mod level;
+pub(in crate::cpu) mod level;
 mod order;
 mod phases;
 pub(crate) mod rule;
-mod serial;
+pub(in crate::cpu) mod serial;
 #[cfg(test)]
 mod tests;
 
@@ -19,22 +19,33 @@ use rayon::prelude::*;
 
 use self::rule::{Gains, Rule};
 use self::serial::Workspace;
+use super::coloured;
 use crate::{CsrGraph, Error, LeidenSettings, Partition, Quality, Result};
 
+/// Most nodes of a graph that is cut by the document rules; larger ones are cut by those of `coloured`.
+pub(in crate::cpu) const SERIAL_NODES_MAX: usize = 32_768;
 /// Largest setting of a quality.
 const SETTING_MAX: f32 = 65_536.0;
 
 /// See [`crate::Backend::leiden`].
 pub(crate) fn leiden<G: Borrow<CsrGraph> + Sync>(graphs: &[G], settings: &LeidenSettings) -> Result<Vec<Partition>> {
     check_settings(settings)?;
-    graphs
-        .par_iter()
-        .map_init(Room::default, |room, graph| {
-            let graph = graph.borrow();
-            graph.check()?;
-            Ok(Partition { labels: room.partition(graph, settings) })
-        })
-        .collect()
+    graphs.par_iter().try_for_each(|graph| graph.borrow().check())?;
+    let is_large = |graph: &CsrGraph| graph.n() > SERIAL_NODES_MAX;
+    let small = |room: &mut Room, graph: &G| match graph.borrow() {
+        graph if is_large(graph) => Vec::new(),
+        graph => room.partition(graph, settings),
+    };
+    let mut found: Vec<Vec<u32>> = graphs.par_iter().map_init(Room::default, small).collect();
+    // Large graphs come one after another, each with all threads.
+    let large = graphs.iter().map(Borrow::borrow).zip(&mut found).filter(|(graph, _)| is_large(graph));
+    for (graph, found) in large {
+        *found = match coloured::partition(graph, settings, &coloured::Limits::STANDARD) {
+            Some(partition) => partition?.labels,
+            None => Room::default().partition(graph, settings),
+        };
+    }
+    Ok(found.into_iter().map(|labels| Partition { labels }).collect())
 }
 
 /// Refuses a quality that is no number or out of range.
