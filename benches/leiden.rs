@@ -164,9 +164,10 @@ impl Documents {
         for (graph, weights) in self.graphs.iter().zip(&self.weights) {
             let _ = writeln!(text, "document {}", graph.n());
             for u in 0..graph.n() {
-                for at in graph.offsets[u] as usize..graph.offsets[u + 1] as usize {
-                    if (graph.columns[at] as usize) > u {
-                        let _ = writeln!(text, "{u} {} {}", graph.columns[at], weights[at]);
+                let row = graph.offsets[u] as usize..graph.offsets[u + 1] as usize;
+                for (&v, weight) in graph.columns[row.clone()].iter().zip(&weights[row]) {
+                    if v as usize > u {
+                        let _ = writeln!(text, "{u} {v} {weight}");
                     }
                 }
             }

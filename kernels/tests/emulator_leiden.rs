@@ -70,7 +70,7 @@ fn n_sentences(idx: usize, numbers: &mut Numbers) -> usize {
         0 => 2_000,
         1..4 => 300 + numbers.below(300),
         4..40 => 50 + numbers.below(100),
-        _ if idx % 16 == 0 => 1 + numbers.below(40),
+        _ if idx.is_multiple_of(16) => 1 + numbers.below(40),
         _ => 1 + numbers.below(10),
     }
 }

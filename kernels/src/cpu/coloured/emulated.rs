@@ -12,12 +12,8 @@ use super::rule::Rule;
 use super::schedule::{Device as _, Steps as _};
 use super::tests::{Random, graph, planted};
 use super::{Limits, partition, partition_on};
+use crate::emulate::{Flavour, ORDERS, Program, build};
 use crate::{CsrGraph, LeidenSettings, Quality, Result};
-
-#[path = "../../../tests/emulate/mod.rs"]
-#[allow(dead_code, reason = "shared with the tests of other kernels")]
-mod emulate;
-use emulate::{Flavour, ORDERS, Program, build};
 
 /// A card that is a child process; `emulator/coloured.cc` says how it is spoken to.
 struct Emulated {
