@@ -24,6 +24,7 @@ impl Weights {
     pub(crate) const LOWEST: i32 = -WEIGHT_ONE - 64;
 
     /// No weights yet; those above `above` will be taken.
+    #[cfg(test)]
     pub(super) fn above(above: i32, bonus: f32) -> Self {
         let mut weights = Self::default();
         weights.clear(above, bonus);
