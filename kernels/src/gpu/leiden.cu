@@ -8,7 +8,7 @@
 //   device       6 bytes an edge (u16 neighbour, i32 weight), read from L2; 2 bytes a sentence of labels
 //   operations   a visit of a node reads its edges three times in steps of 32 (add up, compare, clear), a move once
 //                more. A document makes about 1,700 visits and 15,500 steps over edges on the processor; here
-//                1,700 * (3 * 1.1 steps of about 60 cycles + 2 reductions of 10 shuffles) = 700,000 cycles of latency,
+//                1,700 * (3 * 1.1 steps of about 60 cycles + 2 reductions of 10 shuffles) = 700,000 cycles,
 //                hidden by 16 to 32 warps a multiprocessor: about 0.03 ms a document and multiprocessor.
 // No coarse graph is built: a node of a level is a run of sentences in `order`, and its edges are theirs.
 //
@@ -200,7 +200,8 @@ FUNCTION i64 leiden_visit(Document document, Board board, u32 m, u32 node) {
             const u32 other = board.node[document.columns[e]];
             if (other == node) continue;
             const u32 label = board.label[other];
-            if (label != own) leiden_offer(top, to, leiden_gain(document, board.sum[label], pushed, board.total[label]), label);
+            if (label == own) continue;
+            leiden_offer(top, to, leiden_gain(document, board.sum[label], pushed, board.total[label]), label);
         }
     }
     to = leiden_best(top, to);
@@ -322,7 +323,8 @@ FUNCTION bool leiden_join(Document document, Board board, u32 node) {
         const u32 v = board.order[k];
         for (u32 e = document.rows[v] + lane; e < document.rows[v + 1]; e += WARP) {
             const u32 other = board.node[document.columns[e]];
-            if (other != node && board.label[other] == own) atomic_add(&board.sum[board.part[other]], document.weights[e]);
+            if (other == node || board.label[other] != own) continue;
+            atomic_add(&board.sum[board.part[other]], document.weights[e]);
         }
     }
     warp_sync();
@@ -456,7 +458,8 @@ FUNCTION u32 leiden_round(Document document, Board board, LeidenShape shape, u32
     u32 m = n;
     for (u32 level = 0;; level++) {
         leiden_move(document, board, m, n_moves, gained);
-        const u32 n_parts = leiden_refine(document, board, m, leiden_affine(leiden_key(shape.seed, start, round, level), m));
+        const Affine affine = leiden_affine(leiden_key(shape.seed, start, round, level), m);
+        const u32 n_parts = leiden_refine(document, board, m, affine);
         if (n_parts == m) break;
         leiden_aggregate(document, board, m, n_parts);
         m = n_parts;

@@ -165,7 +165,9 @@ proptest! {
     }
 
     #[test]
-    fn a_used_room_decides_like_a_new_one(graphs in prop::collection::vec(any_graph(), 2..6), quality in any_quality()) {
+    fn a_used_room_decides_like_a_new_one(
+        graphs in prop::collection::vec(any_graph(), 2..6), quality in any_quality(),
+    ) {
         let settings = LeidenSettings { quality, seed: 3, rounds_max: 5 };
         let mut used = Room::default();
         for graph in &graphs {
@@ -188,7 +190,9 @@ proptest! {
     }
 
     #[test]
-    fn communities_are_connected(graph in any_graph(), quality in any_quality(), seed in any::<u64>(), rounds_max in 0..4_u32) {
+    fn communities_are_connected(
+        graph in any_graph(), quality in any_quality(), seed in any::<u64>(), rounds_max in 0..4_u32,
+    ) {
         let labels = Room::default().partition(&graph, &LeidenSettings { quality, seed, rounds_max });
         let (level, _) = level(&graph, quality);
         for &label in &labels {
