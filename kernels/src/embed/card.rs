@@ -169,7 +169,7 @@ impl Card {
         Tensor::cat(&pooled.collect::<candle_core::Result<Vec<_>>>()?, 0)
     }
 
-    /// Attention within the texts of one run: `qkv` is `[tokens, 3 · hidden]`, the result `[tokens of the run, hidden]`.
+    /// Attention within the texts of one run: `qkv` is `[tokens, 3 · hidden]`, the result `[the run's tokens, hidden]`.
     fn attend(&self, qkv: &Tensor, run: &Run) -> candle_core::Result<Tensor> {
         let n_tokens = run.n_texts * run.len;
         let qkv = qkv.narrow(0, run.first, n_tokens)?.reshape((run.n_texts, run.len, 3, self.heads, ()))?;

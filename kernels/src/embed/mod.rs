@@ -114,7 +114,7 @@ pub fn embed_whole(e: &dyn Embedder, text: &str, role: Role) -> Result<Vec<f32>>
     Ok(sum)
 }
 
-/// Opens a model of the BERT family from its folder, on a device that [`crate::open`] knows: MiniLM, BGE, E5, GTE and their like.
+/// Opens a model of the BERT family (MiniLM, BGE, E5, GTE and their like) on a device that [`crate::open`] knows.
 ///
 /// Needs `config.json` (`model_type` "bert"), `tokenizer.json` (word pieces) and `model.safetensors` or the shards of
 /// `model.safetensors.index.json` (f32, f16, bf16). Takes from `sentence_bert_config.json` or `tokenizer_config.json`
