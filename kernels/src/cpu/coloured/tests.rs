@@ -14,7 +14,7 @@ use crate::{CsrGraph, LeidenSettings, Partition, Quality, quality};
 const MODULARITY: Quality = Quality::Modularity { resolution: 1.0 };
 const CPM: Quality = Quality::Cpm { gamma: 0.2 };
 /// Small graphs go through all of the coloured rules, and their last levels through the serial ones.
-const SMALL: Limits = Limits { nodes_serial_max: 20, edges_serial_max: 1 << 21, nodes_few: 20 };
+const SMALL: Limits = Limits { nodes_serial_max: 300, edges_serial_max: 1 << 21, nodes_few: 300 };
 /// Nothing is left to the serial rules.
 const NONE_SERIAL: Limits = Limits { nodes_serial_max: 0, edges_serial_max: 0, nodes_few: 0 };
 
@@ -212,7 +212,7 @@ fn quality_is_that_of_the_serial_rules() {
             for limits in [SMALL, NONE_SERIAL] {
                 let coloured = quality(&graph, &cut(&graph, &settings, &limits), q);
                 println!("{n} {q:?}: coloured {coloured:.5}, serial {serial:.5}");
-                assert!(coloured >= 0.98 * serial, "{coloured} of {serial}");
+                assert!(coloured >= 0.99 * serial, "{coloured} of {serial}");
             }
         }
     }
