@@ -1,6 +1,7 @@
 //! The processor as a device: the reference that every other device must equal bit for bit.
 
 pub(crate) mod best;
+pub(crate) mod coloured;
 pub(crate) mod leiden;
 pub(crate) mod link;
 mod nearest;

@@ -114,6 +114,11 @@ fn compiler() -> Option<cc::Tool> {
 }
 
 impl Program {
+    /// Where the program lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Runs the kernel in `order` on `inputs` and gives its output arrays.
     ///
     /// # Errors

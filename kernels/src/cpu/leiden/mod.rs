@@ -5,7 +5,7 @@
 //!
 //! Source: Traag, Waltman, van Eck, arXiv:1810.08473.
 
-mod level;
+pub(super) mod level;
 mod order;
 mod phases;
 pub(crate) mod rule;
@@ -17,24 +17,42 @@ use std::borrow::Borrow;
 
 use rayon::prelude::*;
 
+use self::level::Level;
 use self::rule::{Gains, Rule};
 use self::serial::Workspace;
+use super::coloured;
 use crate::{CsrGraph, Error, LeidenSettings, Partition, Quality, Result};
 
 /// Largest setting of a quality.
 const SETTING_MAX: f32 = 65_536.0;
 
+/// Most nodes of a graph that is cut by the document rules; larger ones are cut by those of `coloured`.
+pub(crate) const NODES_SERIAL_MAX: usize = 32_768;
+
 /// See [`crate::Backend::leiden`].
 pub(crate) fn leiden<G: Borrow<CsrGraph> + Sync>(graphs: &[G], settings: &LeidenSettings) -> Result<Vec<Partition>> {
     check_settings(settings)?;
-    graphs
-        .par_iter()
-        .map_init(Room::default, |room, graph| {
-            let graph = graph.borrow();
-            graph.check()?;
-            Ok(Partition { labels: room.partition(graph, settings) })
-        })
-        .collect()
+    let small = |room: &mut Room, graph: &G| {
+        let graph = graph.borrow();
+        graph.check()?;
+        let is_small = graph.n() <= NODES_SERIAL_MAX;
+        Ok(is_small.then(|| Partition { labels: room.partition(graph, settings) }))
+    };
+    let mut found: Vec<Option<Partition>> = graphs.par_iter().map_init(Room::default, small).collect::<Result<_>>()?;
+    // Large graphs come one after another, each with all threads.
+    for (graph, found) in graphs.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+        let graph = graph.borrow();
+        let coloured = coloured::partition(graph, settings, &coloured::Limits::STANDARD).transpose()?;
+        *found = Some(coloured.unwrap_or_else(|| Partition { labels: Room::default().partition(graph, settings) }));
+    }
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Goes on by the document rules on a level that another schedule made, from `labels`, one a node of the level.
+pub(super) fn finish(mut level: Level<i64>, mut labels: Vec<u32>, (pull, push): (i64, i64), seed: u64) -> Vec<u32> {
+    let gains = Rule { pull: pull.into(), push: push.into() }.wide();
+    Workspace::<i64, i128>::default().climb(&mut level, gains, &mut labels, seed, 1);
+    labels
 }
 
 /// Refuses a quality that is no number or out of range.

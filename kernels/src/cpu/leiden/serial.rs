@@ -99,7 +99,6 @@ impl<W: Sum, G: Gain> Workspace<W, G> {
 
     /// Rounds from `labels`, each below the number of nodes, until one moves nothing; a community is named by its
     /// lowest node afterwards. For levels that another schedule has made.
-    #[cfg_attr(not(test), expect(dead_code, reason = "the schedule for large graphs finishes its coarse levels here"))]
     pub(in crate::cpu) fn climb(
         &mut self,
         level: &mut Level<W>,
