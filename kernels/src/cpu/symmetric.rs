@@ -22,6 +22,9 @@ impl Edges {
     ///
     /// Every row picks its `k` best. Work is linear in the picks: rows are sorted by turning the graph over once.
     pub(crate) fn symmetrise(&mut self, best: &mut [Best], k: usize, weight_min: i32) -> Result<CsrGraph> {
+        if best.iter().all(|best| best.is_whole(k)) {
+            return self.collect(best, weight_min);
+        }
         self.pick(best, k, weight_min);
         self.ends.clear();
         self.ends.extend_from_slice(&self.starts);
@@ -47,6 +50,26 @@ impl Edges {
                 }
             }
         }
+        self.graph()
+    }
+
+    /// The graph of rows that all kept every row that was good enough: each edge was picked by both ends.
+    fn collect(&mut self, best: &[Best], weight_min: i32) -> Result<CsrGraph> {
+        self.starts.clear();
+        self.ends.clear();
+        self.sorted.clear();
+        for best in best {
+            let start = self.sorted.len();
+            let edges = best.kept().map(|neighbour| (neighbour.row, weight(neighbour.score)));
+            self.sorted.extend(edges.filter(|&(_, weight)| weight >= weight_min));
+            // Tiles taken in turn bring rows in their order.
+            if !self.sorted[start..].is_sorted() {
+                self.sorted[start..].sort_unstable();
+            }
+            self.starts.push(start);
+            self.ends.push(self.sorted.len());
+        }
+        self.starts.push(self.sorted.len());
         self.graph()
     }
 

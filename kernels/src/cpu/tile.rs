@@ -81,7 +81,7 @@ impl Scratch {
         self.weights.clear(above, ask.bonus.first().copied().unwrap_or(0.0));
     }
 
-    /// Scores every left row with every packed one; with those above itself where `part` says so.
+    /// Scores every left row with every packed one; with those before itself where `part` says so.
     pub(super) fn score(&mut self, left: Block<'_>, panels: &Panels, right_first: usize, part: Part, bonus: &[f32]) {
         let (n_left, n_right) = (left.rows.n(), panels.n());
         self.stride = n_right.next_multiple_of(LANES);
@@ -89,19 +89,16 @@ impl Scratch {
         panels.multiply_part(left.rows.data(), &mut self.scores, self.stride, part);
         let is_near = left.first + n_left + bonus.len() > right_first;
         for (row_idx, scores) in self.scores.chunks_exact_mut(self.stride).enumerate() {
-            // No bar is below what is not a number: neither the padding nor the lower triangle is found.
-            scores[n_right..].fill(f32::NAN);
-            if part == Part::AboveDiagonal {
-                let lower = (row_idx + 1).min(n_right);
-                scores[lower / LANES * LANES..lower].fill(f32::NAN);
-            }
             if is_near {
                 let row = left.first + row_idx;
-                let (start, end) = ((row + 1).max(right_first), (row + bonus.len()).min(right_first + n_right));
-                for column in start..end {
-                    scores[column - right_first] += bonus[column - row];
+                let start = (row + 1).saturating_sub(bonus.len()).max(right_first);
+                for column in start..(row + bonus.len()).min(right_first + n_right) {
+                    scores[column - right_first] += bonus[column.abs_diff(row)];
                 }
             }
+            // No bar is below what is not a number: neither the padding nor the diagonal is found.
+            let end = if part == Part::All { n_right } else { row_idx.min(n_right) };
+            scores[end..end.next_multiple_of(LANES)].fill(f32::NAN);
         }
     }
 
@@ -148,30 +145,33 @@ impl NullaryFnOnce for Feed<'_, '_> {
             let bars = if is_triangle { &self.scratch.right_bars } else { &self.scratch.left_bars };
             // The smaller of the two, and the bar where nothing is counted.
             let bar = bars[row].min(count_min);
-            let start = if is_triangle { (row + 1) / LANES } else { 0 };
-            let scores = &self.scratch.scores[row * stride..][..stride];
-            find(scores, &self.scratch.right_bars, bar, start, &mut self.scratch.hits);
+            let end = if is_triangle { row.next_multiple_of(LANES) } else { stride };
+            let scores = &self.scratch.scores[row * stride..][..end];
+            find(scores, &self.scratch.right_bars, bar, &mut self.scratch.hits);
             self.take(row, count_min);
         }
     }
 }
 
-/// Writes to `hits` which scores reach `bar` or the bar of their column, from vector `start` on.
+/// Writes to `hits` which scores reach `bar` or the bar of their column; `scores` are whole vectors.
 #[inline(always)]
-fn find(scores: &[f32], bars: &[f32], bar: f32, start: usize, hits: &mut Vec<usize>) {
+fn find(scores: &[f32], bars: &[f32], bar: f32, hits: &mut Vec<usize>) {
     hits.clear();
     let (scores, _) = scores.as_chunks::<LANES>();
     let (bars, _) = bars.as_chunks::<LANES>();
-    for (vector, (scores, bars)) in scores.iter().zip(bars).enumerate().skip(start) {
+    for (vector, (scores, bars)) in scores.iter().zip(bars).enumerate() {
         let mut is_hit = false;
         for lane in 0..LANES {
             is_hit |= (scores[lane] >= bar) | (scores[lane] >= bars[lane]);
         }
         if is_hit {
+            let mut lanes = 0_u32;
             for lane in 0..LANES {
-                if (scores[lane] >= bar) | (scores[lane] >= bars[lane]) {
-                    hits.push(vector * LANES + lane);
-                }
+                lanes |= u32::from((scores[lane] >= bar) | (scores[lane] >= bars[lane])) << lane;
+            }
+            while lanes != 0 {
+                hits.push(vector * LANES + lanes.trailing_zeros() as usize);
+                lanes &= lanes - 1;
             }
         }
     }

@@ -23,14 +23,7 @@ impl Weights {
     /// Below every weight: a cosine of unit rows is at least −1, give or take rounding.
     pub(crate) const LOWEST: i32 = -WEIGHT_ONE - 64;
 
-    /// No weights yet; those above `above` will be taken.
-    pub(super) fn above(above: i32, bonus: f32) -> Self {
-        let mut weights = Self::default();
-        weights.clear(above, bonus);
-        weights
-    }
-
-    /// Forgets every weight, and keeps the memory.
+    /// Forgets every weight, keeps the memory, and will take those above `above`.
     pub(super) fn clear(&mut self, above: i32, bonus: f32) {
         self.above = above.max(Self::LOWEST - 1);
         self.highest = weight(1.0 + bonus) + 64;
@@ -115,10 +108,15 @@ impl Weights {
     }
 }
 
-/// The integer weight of a score.
+/// The integer weight of a score, `round(score · 2^14)`, halves away from 0.
+///
+/// Without a call: on the oldest processors `round` is one.
 #[inline(always)]
 pub(crate) fn weight(score: f32) -> i32 {
-    (score * WEIGHT_ONE as f32).round() as i32
+    let scaled = score * WEIGHT_ONE as f32;
+    let whole = scaled as i32;
+    let rest = scaled - whole as f32;
+    whole.saturating_add(i32::from(rest >= 0.5)).saturating_sub(i32::from(rest <= -0.5))
 }
 
 #[cfg(test)]
@@ -126,9 +124,20 @@ mod tests {
     use super::*;
 
     fn of(weights: &[i32], above: i32) -> Weights {
-        let mut found = Weights::above(above, 0.2);
+        let mut found = Weights::default();
+        found.clear(above, 0.2);
         weights.iter().for_each(|&weight| found.record(weight));
         found
+    }
+
+    #[test]
+    fn weights_are_rounded_scores() {
+        let odd = [0.0, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, 131_072.0, -131_072.0];
+        let halves = (-40_000..40_000).map(|at| at as f32 / (2 * WEIGHT_ONE) as f32);
+        for score in halves.flat_map(|half| [half.next_down(), half, half.next_up()]).chain(odd) {
+            assert_eq!(weight(score), (score * WEIGHT_ONE as f32).round() as i32, "{score}");
+        }
+        assert_eq!((weight(1.0), weight(-0.5)), (WEIGHT_ONE, -WEIGHT_ONE / 2));
     }
 
     #[test]

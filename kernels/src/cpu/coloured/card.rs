@@ -24,7 +24,6 @@ const BEST_BYTES: usize = 8 * 5 * THREADS / 32;
 
 /// The kernels, named as in the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "documented in the source of the kernels")]
 pub(crate) enum Kernel {
     Pick,
     Give,
