@@ -22,7 +22,10 @@
 #endif
 
 // Saves the callee's registers on the running stack, leaves its top in `*from` and goes on with the stack `to`.
-#if defined(__x86_64__)
+// Elsewhere, or with STRATA_UCONTEXT, the system's own switch does it, some ten times slower.
+#if defined(STRATA_UCONTEXT)
+#include <ucontext.h>
+#elif defined(__x86_64__)
 extern "C" void strata_switch(void** from, void* to) asm("strata_switch");
 asm(R"(
 .text
@@ -131,24 +134,24 @@ inline void create(Fiber& fiber) {
     }
     fiber.stack = memory + PAGE_BYTES;
     fiber.stack_bytes = STACK_BYTES;
-#if defined(__x86_64__)
+#if !defined(STRATA_SWITCH)
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack;
+    fiber.context.uc_stack.ss_size = STACK_BYTES;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, enter, 0);
+#elif defined(__x86_64__)
     // Six registers and the address to go on at; a function starts with its stack 8 off a multiple of 16.
     void** top = (void**)(fiber.stack + STACK_BYTES - 8);
     *top = nullptr;
     *--top = (void*)enter;
     for (int i = 0; i < 6; i++) *--top = nullptr;
     fiber.top = top;
-#elif defined(__aarch64__)
+#else
     void** top = (void**)(fiber.stack + STACK_BYTES - 160);
     for (int i = 0; i < 20; i++) top[i] = nullptr;
     top[11] = (void*)enter;
     fiber.top = top;
-#else
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack;
-    fiber.context.uc_stack.ss_size = STACK_BYTES;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, enter, 0);
 #endif
 }
 

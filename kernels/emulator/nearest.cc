@@ -26,11 +26,13 @@ static void link(Job& job, bool wide) {
     const unsigned n_tiles = (unsigned)found.size() / 2;
     if (wide) {
         launch(n_tiles, TILE_THREADS, 4 * Tile<8>::SHARED_WORDS, [&] {
-            CALL(link_rows_128, rows.data(), offsets.data(), tiles.data(), bonus.data(), best.data(), counts.data(), shape);
+            CALL(link_rows_128, rows.data(), offsets.data(), tiles.data(), bonus.data(), best.data(), counts.data(),
+                 shape);
         });
     } else {
         launch(n_tiles, TILE_THREADS, 4 * Tile<4>::SHARED_WORDS, [&] {
-            CALL(link_rows_64, rows.data(), offsets.data(), tiles.data(), bonus.data(), best.data(), counts.data(), shape);
+            CALL(link_rows_64, rows.data(), offsets.data(), tiles.data(), bonus.data(), best.data(), counts.data(),
+                 shape);
         });
     }
     const MedianShape median_shape = {shape.n_weights, shape.weight_lowest};
@@ -53,7 +55,8 @@ static void nearest(Job& job, bool wide) {
                [&] { CALL(nearest_rows_64, queries.data(), rows.data(), parts.data(), shape); });
     }
     const MergeShape merge_shape = {shape.n_queries, shape.k, shape.n_splits};
-    launch((shape.n_queries + 7) / 8, TILE_THREADS, 0, [&] { CALL(merge_best, parts.data(), best.data(), merge_shape); });
+    launch((shape.n_queries + 7) / 8, TILE_THREADS, 0,
+           [&] { CALL(merge_best, parts.data(), best.data(), merge_shape); });
 }
 
 static void run(Job& job) {

@@ -17,6 +17,7 @@ const DIFFERENT_OPERATIONS: u32 = 6;
 const NOT_INITIALISED: u32 = 7;
 const TICKETS: u32 = 8;
 const ENDLESS_WAIT: u32 = 9;
+const LOST_UPDATE: u32 = 10;
 
 /// The exit code of a program whose kernel is broken.
 const BROKEN: Option<i32> = Some(70);
@@ -76,6 +77,11 @@ fn shared_memory_that_no_one_wrote_shows_as_dependence_on_order() {
 #[test]
 fn turns_taken_at_an_atomic_show_as_dependence_on_order() {
     depends_on_order(TICKETS);
+}
+
+#[test]
+fn an_update_lost_around_an_atomic_shows_in_the_shuffled_orders() {
+    depends_on_order(LOST_UPDATE);
 }
 
 #[test]

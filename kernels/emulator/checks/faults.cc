@@ -12,6 +12,7 @@ enum Fault : u32 {
     NOT_INITIALISED = 7,        // shared memory as it is found
     TICKETS = 8,                // who comes first writes first
     ENDLESS_WAIT = 9,           // half of a warp waits for its own half, the others for all
+    LOST_UPDATE = 10,           // a sum is read, and written back after an atomic
 };
 
 struct FaultShape {
@@ -46,7 +47,13 @@ KERNEL(sum_blocks, 64, IN(0, u32, values), OUT(1, u32, sums), OUT(2, u32, order)
 #if !defined(STRATA_METAL)
     if (fault == ENDLESS_WAIT) __syncwarp(half ? 0xffffu : ~0u);
 #endif
-    atomic_add(&shared[64], value);
+    if (fault == LOST_UPDATE) {
+        const u32 seen = shared[64];
+        atomic_add(&order[shape.n], 1u);
+        shared[64] = seen + value;
+    } else {
+        atomic_add(&shared[64], value);
+    }
     block_sync();
     if (thread_idx == 0) sums[place.block_idx] = shared[64];
     if (fault == TICKETS) {
@@ -64,7 +71,8 @@ static void run(Job& job) {
     Output<u32> sums = job.output<u32>("sums", values.n() / 64);
     Output<u32> order = job.output<u32>("order", values.n() + 1);
     order[values.n()] = 0;
-    launch((unsigned)values.n() / 64, 64, 65 * 4, [&] { CALL(sum_blocks, values.data(), sums.data(), order.data(), shape); });
+    launch((unsigned)values.n() / 64, 64, 65 * 4,
+           [&] { CALL(sum_blocks, values.data(), sums.data(), order.data(), shape); });
 }
 
 int main(int n, char** arguments) { return run_job(n, arguments, run); }

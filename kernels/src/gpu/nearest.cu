@@ -10,7 +10,8 @@
 // memory for 64 multiply-adds, so arithmetic is the limit. Then the scores go through shared memory 32 rows at a time:
 // a warp compares its row's scores with the row's k-th best and inserts what is above. A row of n columns sees about
 // k * ln(n / k) insertions of a few warp operations, against n * dim / 32 multiply-adds a lane.
-//   operations   2 * n^2 * dim a source (every pair is scored from both ends), 2 * n_queries * n_rows * dim
+//   operations   2 * n^2 * dim a source (every pair is scored from both ends), 2 * n_queries * n_rows * dim: a million
+//                rows of 384 are 7.7e14, so 11.5 s at the 67 TFLOP/s that an H200 has for f32, the limit of this way
 //   bytes        rows once a block: n / SIDE * n * dim * 4 from L2; lists 8 * k a row; counts 8 a weight and source
 //   shared       17.5 KiB at side 128, 9 KiB at side 64
 //   registers    at most 128 a thread, so that two blocks share a multiprocessor (budget.txt)
@@ -129,7 +130,7 @@ FUNCTION u32 spot(u32 i, u32 sixteenth) { return i / 4 * 64 + sixteenth * 4 + i 
 
 // Goes one step of k further in every score of this thread.
 template <u32 EACH>
-FUNCTION void step(SHARED const float* left, SHARED const float* right, u32 down, u32 across,
+FUNCTION void multiply_step(SHARED const float* left, SHARED const float* right, u32 down, u32 across,
                    LOCAL float (&sums)[EACH][EACH]) {
     float a[EACH], b[EACH];
     UNROLL for (u32 i = 0; i < EACH; i++) a[i] = left[spot(i, down)];
@@ -160,12 +161,12 @@ FUNCTION void multiply(GLOBAL const float* left, u32 n_left, u32 left_first, GLO
         block_sync();
         if (dim - k_first >= DEPTH) {
             UNROLL for (u32 k = 0; k < DEPTH; k++) {
-                step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
+                multiply_step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
             }
         } else {
             // Not one step too many: even adding 0 would turn a sum of -0 into 0.
             for (u32 k = 0; k < dim - k_first; k++) {
-                step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
+                multiply_step<EACH>(chunks + k * STRIDE, chunks + CHUNK + k * STRIDE, down, across, sums);
             }
         }
     }
@@ -366,7 +367,8 @@ FUNCTION void nearest_tile(GLOBAL const float* queries, GLOBAL const float* rows
         float sums[EACH][EACH];
         multiply<EACH>(queries, shape.n_queries, query_first, rows, shape.n_rows, start + column, shape.dim, chunks,
                        place.thread_idx, sums);
-        pick_tile<EACH, false>(sums, chunks, floors, lists, query_first, shape.n_queries, start + column, picking, place);
+        pick_tile<EACH, false>(sums, chunks, floors, lists, query_first, shape.n_queries, start + column, picking,
+                               place);
     }
 }
 
@@ -375,12 +377,14 @@ FUNCTION void nearest_tile(GLOBAL const float* queries, GLOBAL const float* rows
 // `queries` is `[n_queries, dim]`, `rows` `[n_rows, dim]`, `best` `[n_splits, n_queries, k]` keys, best first. A block
 // is a tile of queries and a split: n_blocks = ceil(n_queries / side) * n_splits, so that few queries still fill
 // the device. 1 <= k <= 32.
-KERNEL(nearest_rows_64, 256, IN(0, float, queries), IN(1, float, rows), OUT(2, u64, best), VALUE(3, NearestShape, shape)) {
+KERNEL(nearest_rows_64, 256, IN(0, float, queries), IN(1, float, rows), OUT(2, u64, best),
+       VALUE(3, NearestShape, shape)) {
     ENTER(place, shared);
     nearest_tile<4>(queries, rows, best, shape, shared, place);
 }
 
-KERNEL(nearest_rows_128, 256, IN(0, float, queries), IN(1, float, rows), OUT(2, u64, best), VALUE(3, NearestShape, shape)) {
+KERNEL(nearest_rows_128, 256, IN(0, float, queries), IN(1, float, rows), OUT(2, u64, best),
+       VALUE(3, NearestShape, shape)) {
     ENTER(place, shared);
     nearest_tile<8>(queries, rows, best, shape, shared, place);
 }

@@ -65,7 +65,8 @@ pub fn build(name: &str, flavour: Flavour) -> Option<Program> {
 fn compile(name: &str, flavour: Flavour) -> Option<Program> {
     let compiler = compiler()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // A folder for each checkout, a file for each process: tests may run beside each other and share a target folder.
+    // A folder for each checkout, each file moved into place when whole: tests may run beside each other and share a
+    // target folder.
     let mut checkout = DefaultHasher::new();
     root.hash(&mut checkout);
     // Tests inside the crate are not told the target folder.
