@@ -39,33 +39,42 @@ static u64* sums(size_t i) { return at<u64>(i); }
 
 static void call(u64 kernel, const ColouredShape& shape) {
     switch (kernel) {
-    case 0: return coloured_pick(words(0), words(1), words(2), words(3), words(4), shape);
-    case 1: return coloured_give(words(0), words(1), words(2), shape);
-    case 2: return coloured_lose(words(0), words(1), words(2), words(3), words(4), shape);
-    case 3: return coloured_keep(words(0), words(1), words(2), words(3), shape);
-    case 4: return coloured_masses(words(0), longs(1), sums(2), shape);
+    case 0: return CALL(coloured_pick, words(0), words(1), words(2), words(3), words(4), shape);
+    case 1: return CALL(coloured_give, words(0), words(1), words(2), shape);
+    case 2: return CALL(coloured_lose, words(0), words(1), words(2), words(3), words(4), shape);
+    case 3: return CALL(coloured_keep, words(0), words(1), words(2), words(3), shape);
+    case 4: return CALL(coloured_masses, words(0), longs(1), sums(2), shape);
     case 5:
-        return coloured_choose(words(0), words(1), words(2), longs(3), words(4), words(5), longs(6), sums(7), sums(8),
+        return CALL(coloured_choose, words(0), words(1), words(2), longs(3), words(4), words(5), longs(6), sums(7),
+                    sums(8),
                                words(9), words(10), longs(11), longs(12), shape);
     case 6:
-        return coloured_choose_hubs(words(0), words(1), words(2), longs(3), words(4), words(5), longs(6), sums(7), sums(8),
-                                    words(9), words(10), longs(11), longs(12), sums(13), shape);
+        return CALL(coloured_choose_hubs, words(0), words(1), words(2), longs(3), words(4), words(5), longs(6),
+                    sums(7), sums(8),
+                                    words(9), words(10), longs(11), longs(12), words(13), shape);
     case 7:
-        return coloured_hold(longs(0), words(1), words(2), longs(3), longs(4), longs(5), words(6), longs(7), longs(8),
+        return CALL(coloured_hold, longs(0), words(1), words(2), longs(3), longs(4), longs(5), words(6), longs(7),
+                    longs(8),
                              words(9), shape);
     case 8:
-        return coloured_move(words(0), words(1), longs(2), words(3), words(4), words(5), sums(6), sums(7), sums(8), words(9),
+        return CALL(coloured_move, words(0), words(1), longs(2), words(3), words(4), words(5), sums(6), sums(7),
+                    sums(8), words(9),
                              words(10), words(11), shape);
-    case 9: return coloured_cut(words(0), words(1), words(2), words(3), longs(4), shape);
+    case 9: return CALL(coloured_cut, words(0), words(1), words(2), words(3), longs(4), shape);
     case 10:
-        return coloured_choose_part(words(0), words(1), words(2), longs(3), words(4), words(5), longs(6), words(7), longs(8),
+        return CALL(coloured_choose_part, words(0), words(1), words(2), longs(3), words(4), words(5), longs(6),
+                    words(7), longs(8),
                                     longs(9), words(10), sums(11), words(12), longs(13), shape);
     case 11:
-        return coloured_choose_part_hubs(words(0), words(1), words(2), longs(3), words(4), words(5), longs(6), words(7),
-                                         longs(8), longs(9), words(10), sums(11), words(12), longs(13), sums(14), shape);
-    case 12: return coloured_hold_part(longs(0), words(1), longs(2), longs(3), words(4), longs(5), words(6), shape);
+        return CALL(coloured_choose_part_hubs, words(0), words(1), words(2), longs(3), words(4), words(5), longs(6),
+                    words(7),
+                                         longs(8), longs(9), words(10), sums(11), words(12), longs(13), words(14),
+                                         shape);
+    case 12: return CALL(coloured_hold_part, longs(0), words(1), longs(2), longs(3), words(4), longs(5), words(6),
+    shape);
     case 13:
-        return coloured_join(longs(0), words(1), words(2), longs(3), words(4), sums(5), sums(6), words(7), sums(8), words(9),
+        return CALL(coloured_join, longs(0), words(1), words(2), longs(3), words(4), sums(5), sums(6), words(7),
+                    sums(8), words(9),
                              shape);
     default: emulator::broken(nullptr, "no kernel %llu", kernel);
     }

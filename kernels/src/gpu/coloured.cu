@@ -1,6 +1,5 @@
 // Leiden on one large graph, a colour at a time: the steps of kernels/src/cpu/coloured (its rules are the contract).
 //
-// CUDA and the emulator only: sums of 64 bits are added to shared memory. Metal leaves large graphs to the processor.
 // The host (coloured/card.rs) launches one kernel after another; whatever a kernel reads that others write was written
 // by an earlier launch, but for sums, counters and stores of one same value. So no order of threads changes a result.
 //
@@ -9,7 +8,7 @@
 // with a table in global memory.
 //
 // Bytes of a full sweep over m directed edges: 12 m (column, weight, label) and about 60 n; of 2*10^7 edges and 10^6
-// nodes 300 MB: 0.07 ms at 4.3 TB/s if all were read in a row. Labels are read at random, 32 bytes for 4, but 4 MB of them
+// nodes 300 MB: 0.07 ms at 4.3 TB/s if all were read in a row. Labels are read at random, 32 bytes for 4, but their 4 MB
 // lie in L2. Launches: 17 a colour and sweep (one choice, eight trials of two), about 2.5 us each; with 64 colours and
 // six sweeps 16 ms: launches, not bytes, are the limit of a graph of this size.
 // Operations: two products of 128 bits a neighbouring community. Memory: 80 bytes a node and the graph.
@@ -119,9 +118,11 @@ KERNEL(coloured_keep, 256, IN(0, u32, lost), OUT(1, u32, colours), OUT(2, u32, o
 
 // ------------------------------------------------------------------------------------------------------ hash tables
 
+// Open addressing; `W` is a pointer to words of shared or of global memory. A sum is two words, the low one first.
+template <typename W>
 struct ColouredTable {
-    u64* sums;
-    u32* keys;
+    W sums;
+    W keys;
     u32 mask;
 };
 
@@ -140,38 +141,51 @@ FUNCTION void group_sync(ColouredGroup group) {
     }
 }
 
-FUNCTION void table_clear(ColouredTable table, ColouredGroup group) {
+template <typename W>
+FUNCTION void table_clear(ColouredTable<W> table, ColouredGroup group) {
     for (u32 slot = group.at; slot <= table.mask; slot += group.n) {
         table.keys[slot] = COLOURED_NONE;
-        table.sums[slot] = 0;
+        table.sums[2 * slot] = 0;
+        table.sums[2 * slot + 1] = 0;
     }
     group_sync(group);
 }
 
-FUNCTION void table_add(ColouredTable table, u32 key, i64 weight) {
+template <typename W>
+FUNCTION void table_add(ColouredTable<W> table, u32 key, i64 weight) {
     u32 slot = (key * 0x9e3779b9u >> 12) & table.mask;
     for (;;) {
-        const u32 found = atomic_claim(&table.keys[slot], COLOURED_NONE, key);
+        const u32 found = atomic_claim(&table.keys[slot], (u32)COLOURED_NONE, key);
         if (found == COLOURED_NONE || found == key) break;
         slot = (slot + 1) & table.mask;
     }
-    atomic_add_64(&table.sums[slot], (u64)weight);
+#if defined(__METAL_VERSION__)
+    // A carry out of the low word is seen by exactly one of the adds.
+    const u32 low = (u32)weight, found = atomic_add(&table.sums[2 * slot], low);
+    const u32 high = (u32)((u64)weight >> 32) + (found + low < found ? 1 : 0);
+    if (high != 0) atomic_add(&table.sums[2 * slot + 1], high);
+#else
+    atomic_add_64((u64*)&table.sums[2 * slot], (u64)weight);
+#endif
+}
+
+template <typename W>
+FUNCTION i64 table_sum(ColouredTable<W> table, u32 slot) {
+    return (i64)((u64)table.sums[2 * slot + 1] << 32 | table.sums[2 * slot]);
 }
 
 // At least twice as many slots as edges.
-FUNCTION ColouredTable table_in_shared(SHARED u32* shared, u32 warp, u32 degree) {
+FUNCTION ColouredTable<SHARED u32*> table_in_shared(SHARED u32* shared, u32 warp, u32 degree) {
     u32 slots = WARP;
     while (slots < 2 * degree) slots *= 2;
-    u64* sums = (u64*)shared + warp * COLOURED_SLOTS;
-    u32* keys = (u32*)((u64*)shared + COLOURED_WARPS * COLOURED_SLOTS) + warp * COLOURED_SLOTS;
-    const ColouredTable table = {sums, keys, slots - 1};
+    const ColouredTable<SHARED u32*> table = {
+        shared + warp * 2 * COLOURED_SLOTS, shared + (COLOURED_WARPS * 2 + warp) * COLOURED_SLOTS, slots - 1};
     return table;
 }
 
-FUNCTION ColouredTable table_in_global(GLOBAL u64* tables, u32 block, u32 slots) {
-    // Keys take half a word each: one and a half words a slot.
-    u64* sums = tables + (u64)block * (slots + slots / 2);
-    const ColouredTable table = {sums, (u32*)(sums + slots), slots - 1};
+FUNCTION ColouredTable<GLOBAL u32*> table_in_global(GLOBAL u32* tables, u32 block, u32 slots) {
+    GLOBAL u32* sums = tables + (u64)block * 3 * slots;
+    const ColouredTable<GLOBAL u32*> table = {sums, sums + 2 * (u64)slots, slots - 1};
     return table;
 }
 
@@ -189,7 +203,7 @@ FUNCTION bool place_better(ColouredPlace a, ColouredPlace b) {
 }
 
 // The best place of the group and the sum of `own`, in all lanes of warp 0 (of a warp: in all lanes).
-FUNCTION void group_best(ColouredGroup group, Place at, SHARED u32* shared, ColouredPlace& best, i64& own) {
+FUNCTION void group_best(ColouredGroup group, Place at, SHARED u32* shared, LOCAL ColouredPlace& best, LOCAL i64& own) {
     for (u32 step = WARP / 2; step > 0; step /= 2) {
         ColouredPlace other;
         other.gain = wide_warp_read_xor(best.gain, step);
@@ -199,7 +213,7 @@ FUNCTION void group_best(ColouredGroup group, Place at, SHARED u32* shared, Colo
     }
     own = warp_sum(own);
     if (!group.block) return;
-    u64* words = (u64*)shared + at.warp * 5;
+    SHARED u64* words = (SHARED u64*)shared + at.warp * 5;
     if (at.lane == 0) {
         words[0] = (u64)wide_high(best.gain);
         words[1] = wide_low(best.gain);
@@ -210,7 +224,7 @@ FUNCTION void group_best(ColouredGroup group, Place at, SHARED u32* shared, Colo
     block_sync();
     own = 0;
     for (u32 warp = 0; warp < group.n / WARP; warp++) {
-        const u64* theirs = (u64*)shared + warp * 5;
+        SHARED const u64* theirs = (SHARED const u64*)shared + warp * 5;
         ColouredPlace other;
         other.gain = wide_of((i64)theirs[0], theirs[1]);
         other.weight = (i64)theirs[2];
@@ -231,10 +245,13 @@ KERNEL(coloured_masses, 256, IN(0, u32, labels), IN(1, i64, mass), OUT(2, u64, s
     if (node < shape.n) atomic_add_64(&sums[labels[node]], (u64)mass[node]);
 }
 
-FUNCTION void choose_community(u32 node, ColouredGroup group, Place at, SHARED u32* shared, ColouredTable table,
-                               const u32* offsets, const u32* columns, const u32* weights, const i64* mass,
-                               const u32* labels, const i64* community, u64* joining, u64* leaving, u32* active,
-                               u32* to, i64* weight_from, i64* weight_to, ColouredShape shape) {
+template <typename W>
+FUNCTION void choose_community(u32 node, ColouredGroup group, Place at, SHARED u32* shared, ColouredTable<W> table,
+                               GLOBAL const u32* offsets, GLOBAL const u32* columns, GLOBAL const u32* weights,
+                               GLOBAL const i64* mass,
+                               GLOBAL const u32* labels, GLOBAL const i64* community, GLOBAL u64* joining,
+                               GLOBAL u64* leaving, GLOBAL u32* active,
+                               GLOBAL u32* to, GLOBAL i64* weight_from, GLOBAL i64* weight_to, ColouredShape shape) {
     const bool visited = active[node] != 0;
     group_sync(group);
     if (!visited) return;
@@ -251,7 +268,7 @@ FUNCTION void choose_community(u32 node, ColouredGroup group, Place at, SHARED u
     for (u32 slot = group.at; slot <= table.mask; slot += group.n) {
         const u32 label = table.keys[slot];
         if (label == COLOURED_NONE) continue;
-        const i64 weight = (i64)table.sums[slot];
+        const i64 weight = table_sum(table, slot);
         if (label == from) {
             own = weight;
             continue;
@@ -295,7 +312,7 @@ KERNEL(coloured_choose, 128, COLOURED_CHOOSE_ARGUMENTS, VALUE(13, ColouredShape,
 }
 
 // The same of hubs: a block a node, as many blocks as there are tables.
-KERNEL(coloured_choose_hubs, 256, COLOURED_CHOOSE_ARGUMENTS, OUT(13, u64, tables), VALUE(14, ColouredShape, shape)) {
+KERNEL(coloured_choose_hubs, 256, COLOURED_CHOOSE_ARGUMENTS, OUT(13, u32, tables), VALUE(14, ColouredShape, shape)) {
     ENTER(place, shared);
     const ColouredGroup group = {place.thread_idx, place.n_threads, true};
     for (u32 idx = place.block_idx; idx < shape.n_nodes; idx += place.n_blocks) {
@@ -381,10 +398,14 @@ FUNCTION bool well_connected(i64 whole, i64 mass, i64 cut, ColouredShape shape) 
     return !wide_less(wide_gain(shape.pull, cut, shape.push * mass, whole - mass), wide_from(0));
 }
 
-FUNCTION void choose_part(u32 node, ColouredGroup group, Place at, SHARED u32* shared, ColouredTable table,
-                          const u32* offsets, const u32* columns, const u32* weights, const i64* mass,
-                          const u32* labels, const i64* whole, const u32* parts, const i64* part_mass, const i64* cut,
-                          const u32* joined, u64* joining, u32* to, i64* weight_to, ColouredShape shape) {
+template <typename W>
+FUNCTION void choose_part(u32 node, ColouredGroup group, Place at, SHARED u32* shared, ColouredTable<W> table,
+                          GLOBAL const u32* offsets, GLOBAL const u32* columns, GLOBAL const u32* weights,
+                          GLOBAL const i64* mass,
+                          GLOBAL const u32* labels, GLOBAL const i64* whole, GLOBAL const u32* parts,
+                          GLOBAL const i64* part_mass, GLOBAL const i64* cut,
+                          GLOBAL const u32* joined, GLOBAL u64* joining, GLOBAL u32* to, GLOBAL i64* weight_to,
+                          ColouredShape shape) {
     const u32 label = labels[node];
     if (joined[node] != 0 || cut[node] == 0 || !well_connected(whole[label], mass[node], cut[node], shape)) return;
     table_clear(table, group);
@@ -399,7 +420,7 @@ FUNCTION void choose_part(u32 node, ColouredGroup group, Place at, SHARED u32* s
     for (u32 slot = group.at; slot <= table.mask; slot += group.n) {
         const u32 part = table.keys[slot];
         if (part == COLOURED_NONE) continue;
-        const i64 weight = (i64)table.sums[slot];
+        const i64 weight = table_sum(table, slot);
         const ColouredPlace there = {wide_gain(shape.pull, weight, cost, part_mass[part]), weight, part};
         if (wide_less(there.gain, wide_from(0)) || !place_better(there, best)) continue;
         if (well_connected(whole[label], part_mass[part], cut[part], shape)) best = there;
@@ -428,11 +449,12 @@ KERNEL(coloured_choose_part, 128, COLOURED_PART_ARGUMENTS, VALUE(14, ColouredSha
                 shape);
 }
 
-KERNEL(coloured_choose_part_hubs, 256, COLOURED_PART_ARGUMENTS, OUT(14, u64, tables), VALUE(15, ColouredShape, shape)) {
+KERNEL(coloured_choose_part_hubs, 256, COLOURED_PART_ARGUMENTS, OUT(14, u32, tables), VALUE(15, ColouredShape, shape)) {
     ENTER(place, shared);
     const ColouredGroup group = {place.thread_idx, place.n_threads, true};
     for (u32 idx = place.block_idx; idx < shape.n_nodes; idx += place.n_blocks) {
-        choose_part(order[shape.first + idx], group, place, shared, table_in_global(tables, place.block_idx, shape.slots),
+        choose_part(order[shape.first + idx], group, place, shared, table_in_global(tables, place.block_idx,
+                    shape.slots),
                     offsets, columns, weights, mass, labels, whole, parts, part_mass, cut, joined, joining, to,
                     weight_to, shape);
     }

@@ -52,7 +52,7 @@ pub(super) fn leiden<E: Engine>(engine: &E, graphs: &[CsrGraph], settings: &Leid
         }
     }
     let (large, mut rest): (Vec<usize>, Vec<usize>) =
-        rest.into_iter().partition(|&idx| graphs[idx].n() > plain::NODES_SERIAL_MAX);
+        rest.into_iter().partition(|&idx| graphs[idx].n() > plain::SERIAL_NODES_MAX);
     for idx in large {
         match coloured::partition(engine, &graphs[idx], settings, room).transpose()? {
             Some(partition) => found[idx] = partition,
@@ -84,7 +84,7 @@ struct Document<'a> {
 /// What a document's gains are computed with; `None` where the kernel does not take it: gains beyond 64 bits, nothing
 /// that pushes apart, more sentences than shared memory holds.
 fn pull(graph: &CsrGraph, settings: &LeidenSettings, room: Room) -> Option<Pull> {
-    class(graph.n(), room).filter(|_| graph.n() <= plain::NODES_SERIAL_MAX)?;
+    class(graph.n(), room).filter(|_| graph.n() <= plain::SERIAL_NODES_MAX)?;
     let gains = Terms::of(graph, settings.quality).narrow()?;
     (gains.push != 0).then_some(Pull { pull: gains.pull, push: gains.push })
 }

@@ -109,11 +109,11 @@ pub(crate) struct Shape {
 pub(crate) trait Card {
     /// A piece of the card's memory.
     type Memory;
-    /// A copy of these words.
+    /// A copy of these words; there may be none of them.
     fn words(&self, values: &[u32]) -> Result<Self::Memory>;
     /// A copy of these signed words.
     fn signed(&self, values: &[i32]) -> Result<Self::Memory>;
-    /// A copy of these words of 64 bits.
+    /// A copy of these words; there may be none of them.of 64 bits.
     fn longs(&self, values: &[i64]) -> Result<Self::Memory>;
     /// `n_bytes` zeros.
     fn zeros(&self, n_bytes: usize) -> Result<Self::Memory>;

@@ -150,6 +150,15 @@ fn hubs(n: u32, n_hubs: u32, seed: u64) -> CsrGraph {
 }
 
 #[test]
+fn the_source_holds_the_kernels_that_are_started() {
+    let source = include_str!("../../gpu/coloured.cu");
+    assert_eq!(source.matches("\nKERNEL(").count(), Kernel::ALL.len());
+    for kernel in Kernel::ALL {
+        assert!(source.contains(&format!("\nKERNEL({}, ", kernel.name())), "{kernel:?}");
+    }
+}
+
+#[test]
 fn an_emulated_card_finds_the_labels_of_the_processor() {
     let Some(program) = build("coloured", Flavour::Cuda) else { return };
     let mut random = Random(17);

@@ -113,6 +113,7 @@ impl<'a> Level<'a> {
     }
 
     /// All weights as 64-bit integers, beside `columns`.
+    #[cfg(test)]
     pub(crate) fn long_weights(&self) -> Vec<i64> {
         match &self.weights {
             Weights::Short(weights) => weights.iter().map(|&weight| i64::from(weight)).collect(),

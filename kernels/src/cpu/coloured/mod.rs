@@ -61,6 +61,7 @@ mod tests;
 use self::level::Level;
 use self::processor::Processor;
 use self::rule::Rule;
+use super::leiden::serial::Workspace;
 use crate::{CsrGraph, LeidenSettings, Partition, Result};
 
 /// When a level is left to the serial rules.
@@ -77,7 +78,7 @@ pub(crate) struct Limits {
 impl Limits {
     /// Those of all devices.
     pub(crate) const STANDARD: Self =
-        Self { nodes_serial_max: super::leiden::NODES_SERIAL_MAX, edges_serial_max: 1 << 21, nodes_few: 8_192 };
+        Self { nodes_serial_max: super::leiden::SERIAL_NODES_MAX, edges_serial_max: 1 << 21, nodes_few: 8_192 };
 
     fn is_serial(&self, level: &Level<'_>) -> bool {
         let fits = level.n() <= self.nodes_serial_max && level.columns.len() <= self.edges_serial_max;
@@ -106,8 +107,11 @@ pub(crate) fn partition_on<D: schedule::Device>(
 }
 
 /// Finishes a small level by the serial rules, from one label a node; the only place that calls them.
-fn finish(level: &Level<'_>, labels: Vec<u32>, rule: Rule, seed: u64) -> Vec<u32> {
-    let edges = level.columns.iter().copied().zip(level.long_weights()).collect();
-    let level = super::leiden::level::Level { offsets: level.offsets.to_vec(), edges, mass: level.mass.clone() };
-    super::leiden::finish(level, labels, (rule.pull, rule.push), seed)
+fn finish(level: &Level<'_>, mut labels: Vec<u32>, rule: Rule, seed: u64, rounds_max: u32) -> Vec<u32> {
+    let mut edges = Vec::with_capacity(level.columns.len());
+    (0..level.n()).for_each(|node| level.each(node, |other, weight| edges.push((other, weight))));
+    let mut serial = super::leiden::level::Level { offsets: level.offsets.to_vec(), edges, mass: level.mass.clone() };
+    let gains = super::leiden::rule::Rule { pull: rule.pull.into(), push: rule.push.into() }.wide();
+    Workspace::<i64, i128>::default().climb(&mut serial, gains, &mut labels, seed, rounds_max);
+    labels
 }

@@ -23,6 +23,8 @@ const SWEEP_MOVES_SHIFT: u32 = 5;
 const ROUND_MOVES_SHIFT: u32 = 10;
 /// A round that gained less than one part in `2^12` of what all edges are worth is the last.
 const ROUND_GAIN_SHIFT: u32 = 12;
+/// Most rounds of the serial rules on the last level of a round of these.
+const FINISH_ROUNDS_MAX: u32 = 1;
 const CHUNK: usize = 1_024;
 
 /// Something that can hold levels and run the steps of the coloured rules on them.
@@ -121,7 +123,7 @@ impl<D: Device> Climb<'_, D> {
             node_of.iter_mut().for_each(|node| *node = parts.of[*node as usize]);
         }
         if self.limits.is_serial(&level) {
-            labels = super::finish(&level, labels, self.rule, seed);
+            labels = super::finish(&level, labels, self.rule, seed, FINISH_ROUNDS_MAX);
         }
         // Parts hold together, so communities of the graph are connected where those of the last level are.
         let labels = components(&level, &labels);

@@ -154,24 +154,24 @@ fn aggregation_is_that_of_the_plain_loops() {
     let raw: Vec<u32> = (0..700).map(|node| node / 3 * 3).collect();
     let parts = Parts::of(&raw);
     let coarse = aggregate(&level, &parts, &Tables::new());
-    let mut mass = vec![0_i64; parts.n];
-    let mut rows = vec![std::collections::BTreeMap::<u32, i64>::new(); parts.n];
+    let mut plain = vec![std::collections::BTreeMap::<u32, i64>::new(); parts.n];
+    let mut mass = vec![0; parts.n];
     for node in 0..graph.n() {
         let own = parts.of[node];
-        mass[own as usize] += level.mass[node];
         for (other, weight) in graph.edges(node) {
-            let other = parts.of[other as usize];
-            if other != own {
-                *rows[own as usize].entry(other).or_default() += i64::from(weight);
+            mass[own as usize] += i64::from(weight);
+            let to = parts.of[other as usize];
+            if to != own {
+                *plain[own as usize].entry(to).or_default() += i64::from(weight);
             }
         }
     }
     assert_eq!(coarse.mass, mass);
-    for node in 0..parts.n {
+    for (node, plain) in plain.iter().enumerate() {
         let mut row = Vec::new();
         coarse.each(node, |other, weight| row.push((other, weight)));
         row.sort_unstable();
-        assert_eq!(row, rows[node].clone().into_iter().collect::<Vec<_>>());
+        assert_eq!(row, plain.iter().map(|(&other, &weight)| (other, weight)).collect::<Vec<_>>());
     }
     let heavy = graph_of_heavy_edges();
     let parts = Parts::of(&(0..200).map(|node| node % 2).collect::<Vec<_>>());

@@ -9,7 +9,7 @@ pub(super) mod level;
 mod order;
 mod phases;
 pub(crate) mod rule;
-mod serial;
+pub(super) mod serial;
 #[cfg(test)]
 mod tests;
 
@@ -17,7 +17,6 @@ use std::borrow::Borrow;
 
 use rayon::prelude::*;
 
-use self::level::Level;
 use self::rule::{Gains, Rule};
 use self::serial::Workspace;
 use super::coloured;
@@ -27,7 +26,7 @@ use crate::{CsrGraph, Error, LeidenSettings, Partition, Quality, Result};
 const SETTING_MAX: f32 = 65_536.0;
 
 /// Most nodes of a graph that is cut by the document rules; larger ones are cut by those of `coloured`.
-pub(crate) const NODES_SERIAL_MAX: usize = 32_768;
+pub(crate) const SERIAL_NODES_MAX: usize = 32_768;
 
 /// See [`crate::Backend::leiden`].
 pub(crate) fn leiden<G: Borrow<CsrGraph> + Sync>(graphs: &[G], settings: &LeidenSettings) -> Result<Vec<Partition>> {
@@ -35,7 +34,7 @@ pub(crate) fn leiden<G: Borrow<CsrGraph> + Sync>(graphs: &[G], settings: &Leiden
     let small = |room: &mut Room, graph: &G| {
         let graph = graph.borrow();
         graph.check()?;
-        let is_small = graph.n() <= NODES_SERIAL_MAX;
+        let is_small = graph.n() <= SERIAL_NODES_MAX;
         Ok(is_small.then(|| Partition { labels: room.partition(graph, settings) }))
     };
     let mut found: Vec<Option<Partition>> = graphs.par_iter().map_init(Room::default, small).collect::<Result<_>>()?;
@@ -46,13 +45,6 @@ pub(crate) fn leiden<G: Borrow<CsrGraph> + Sync>(graphs: &[G], settings: &Leiden
         *found = Some(coloured.unwrap_or_else(|| Partition { labels: Room::default().partition(graph, settings) }));
     }
     Ok(found.into_iter().flatten().collect())
-}
-
-/// Goes on by the document rules on a level that another schedule made, from `labels`, one a node of the level.
-pub(super) fn finish(mut level: Level<i64>, mut labels: Vec<u32>, (pull, push): (i64, i64), seed: u64) -> Vec<u32> {
-    let gains = Rule { pull: pull.into(), push: push.into() }.wide();
-    Workspace::<i64, i128>::default().climb(&mut level, gains, &mut labels, seed, 1);
-    labels
 }
 
 /// Refuses a quality that is no number or out of range.
