@@ -388,6 +388,22 @@ fn quality_never_falls_between_rounds_and_communities_are_connected() {
     }
 }
 
+#[test]
+fn labels_do_not_depend_on_the_unit_of_the_weights() {
+    let graphs = linked_topics();
+    // Sums of these weights need more than 32 bits, their gains more than 64.
+    let heavy = |graph: &CsrGraph| CsrGraph {
+        weights: graph.weights.iter().map(|&weight| weight * 100_000).collect(),
+        ..graph.clone()
+    };
+    let heavy: Vec<CsrGraph> = graphs.iter().map(heavy).collect();
+    for backend in backends() {
+        let found = backend.leiden(&graphs, &settings(MODULARITY)).expect("valid");
+        assert!(found.iter().all(|partition| partition.n_communities() > 1));
+        assert_eq!(backend.leiden(&heavy, &settings(MODULARITY)).expect("valid"), found);
+    }
+}
+
 fn linked_topics() -> Vec<CsrGraph> {
     let vectors = topics(400, 12, 24, 0.9);
     let settings = LinkSettings { neighbours_max: 8, ..LinkSettings::STANDARD };
@@ -421,7 +437,7 @@ fn data(name: &str) -> Option<PathBuf> {
     path.exists().then_some(path)
 }
 
-/// 300 graphs of real documents; peers (igraph, leidenalg, graspologic) reach .47264 to .47334.
+/// 300 graphs of real documents; peers (leidenalg, igraph, networkit) reach .47264 to .47350.
 #[test]
 fn modularity_of_real_documents_is_that_of_the_peers() {
     let Some(path) = data("graphs/edges.tsv.zst") else {
@@ -451,6 +467,6 @@ fn modularity_of_real_documents_is_that_of_the_peers() {
         }
         let mean = sum / graphs.len() as f64;
         println!("{}: mean modularity {mean:.5} of {} graphs", backend.name(), graphs.len());
-        assert!(mean >= 0.472, "{mean}");
+        assert!(mean >= 0.4736, "{mean}");
     }
 }

@@ -68,10 +68,10 @@ fn document(n: usize, numbers: &mut Numbers) -> CsrGraph {
 fn n_sentences(idx: usize, numbers: &mut Numbers) -> usize {
     match idx {
         0 => 2_000,
-        1..5 => 400 + numbers.below(600),
-        5..60 => 60 + numbers.below(140),
-        _ if idx % 8 == 0 => 1 + numbers.below(48),
-        _ => 1 + numbers.below(14),
+        1..4 => 300 + numbers.below(300),
+        4..40 => 50 + numbers.below(100),
+        _ if idx % 16 == 0 => 1 + numbers.below(40),
+        _ => 1 + numbers.below(10),
     }
 }
 
@@ -149,6 +149,22 @@ fn edge_cases() -> Vec<CsrGraph> {
         }
         cases.push(graph(n_cliques * size, &edges));
     }
+    // Dense and all alike: a lane meets several neighbours that tie.
+    let mut numbers = Numbers(4);
+    cases.extend([40, 66, 90].map(|n| {
+        let pairs = (0..n).flat_map(|u| (u + 1..n).map(move |v| (u, v, 8_192)));
+        graph(n, &pairs.filter(|_| numbers.below(2) == 0).collect::<Vec<_>>())
+    }));
+    // Two sides: under a density of 0.5 they pair off, and every tie that was decided shows in the labels.
+    let sides = (0..40).flat_map(|u| (40..80).map(move |v| (u, v, 9_000)));
+    cases.push(graph(80, &sides.collect::<Vec<_>>()));
+    // Parts grow until they hold less to the rest of their community than to themselves, and are joined no more.
+    let weak = [(0, 1, 12_643), (0, 5, 22_942), (0, 6, 62_228), (1, 2, 34_657), (1, 3, 35_108), (1, 6, 21_593)];
+    let weaker = [(2, 4, 62_980), (2, 5, 9_022), (3, 5, 22_043), (4, 5, 5_644), (4, 6, 60_858)];
+    cases.push(graph(7, &[&weak[..], &weaker].concat()));
+    let weak = [(0, 1, 5_447), (0, 2, 7_244), (0, 4, 20_995), (0, 9, 33_888), (2, 4, 11_706), (2, 6, 9_510)];
+    let weaker = [(3, 4, 12_174), (3, 5, 12_548), (4, 5, 10_867), (5, 6, 61_188), (5, 9, 10_384), (7, 8, 10_792)];
+    cases.push(graph(12, &[&weak[..], &weaker, &[(7, 11, 9_778), (9, 11, 14_546)]].concat()));
     // Isolated sentences between linked ones.
     cases.push(graph(50, &[(3, 40, 9_000), (40, 41, 9_000), (7, 8, 1)]));
     cases

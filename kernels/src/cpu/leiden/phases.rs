@@ -21,7 +21,7 @@ struct Slot<W> {
     n_nodes: u32,
 }
 
-/// Room for the phases of a level, kept from graph to graph: 49 bytes a node, 53 with sums of 64 bits.
+/// Room for the phases of a level, kept from graph to graph: 61 bytes a node, 73 with sums of 64 bits.
 #[derive(Debug, Default)]
 pub(in crate::cpu) struct Phases<W> {
     /// The community of each node, below the number of nodes.
