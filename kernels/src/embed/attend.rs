@@ -163,3 +163,62 @@ pub(super) fn pieces(tokens: Range<usize>) -> impl Iterator<Item = (usize, Range
         (block_idx, first - block_idx * BLOCK..end - block_idx * BLOCK, first - tokens.start)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Attention by its definition, for one text.
+    fn plain(heads: Heads, qkv: &[f32], text: Range<usize>) -> Vec<(usize, f64)> {
+        let Heads { n_heads, head_dim } = heads;
+        let hidden = n_heads * head_dim;
+        let at = |features: usize, feature: usize, token: usize| {
+            (token / BLOCK * features + feature) * BLOCK + token % BLOCK
+        };
+        let value =
+            |part: usize, feature: usize, token: usize| f64::from(qkv[at(3 * hidden, part * hidden + feature, token)]);
+        let mut out = Vec::new();
+        for (head, query) in (0..n_heads).flat_map(|head| text.clone().map(move |query| (head, query))) {
+            let features = head * head_dim..(head + 1) * head_dim;
+            let score =
+                |key: usize| features.clone().map(move |feature| value(0, feature, query) * value(1, feature, key));
+            let shares: Vec<f64> = text.clone().map(|key| score(key).sum::<f64>().exp()).collect();
+            let total: f64 = shares.iter().sum();
+            for feature in features.clone() {
+                let sum: f64 = text.clone().zip(&shares).map(|(key, share)| share * value(2, feature, key)).sum();
+                out.push((at(hidden, feature, query), sum / total));
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn every_unit_attends_within_the_text_and_writes_nothing_else() {
+        const UNTOUCHED: f32 = 77.0;
+        let cases = [(1, 1, 0..1), (2, 5, 3..17), (2, 8, 20..45), (3, 32, 31..96), (1, 12, 10..26)];
+        for (n_heads, head_dim, text) in cases {
+            let heads = Heads { n_heads, head_dim };
+            let qkv: Vec<f32> =
+                (0..9 * n_heads * head_dim * BLOCK).map(|i| ((i * 7919 % 1_000) as f32 - 500.0) / 700.0).collect();
+            let want = plain(heads, &qkv, text.clone());
+            let check = |run: &dyn Fn(Attend<'_>)| {
+                let mut out = vec![UNTOUCHED; 3 * n_heads * head_dim * BLOCK];
+                let mut room = Room::default();
+                // Sizes the room as the door does.
+                attend(heads, &qkv, text.clone(), &mut out.clone(), &mut room);
+                run(Attend { heads, qkv: &qkv, text: text.clone(), out: &mut out, room: &mut room });
+                for &(at, want) in &want {
+                    assert!((f64::from(out[at]) - want).abs() < 1e-5, "{} {want}", out[at]);
+                    out[at] = UNTOUCHED;
+                }
+                assert!(out.iter().all(|&value| value == UNTOUCHED), "a lane beside the text");
+            };
+            check(&|attend| Arch::new().dispatch(attend));
+            check(&|attend| attend.with_simd(pulp::Scalar));
+            #[cfg(target_arch = "x86_64")]
+            if let Some(narrow) = pulp::x86::V3::try_new() {
+                check(&|attend| Simd::vectorize(narrow, attend));
+            }
+        }
+    }
+}

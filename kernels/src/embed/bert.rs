@@ -190,9 +190,9 @@ mod tests {
             let texts = texts();
             let texts: Vec<&str> = (0..3).flat_map(|_| texts.iter().map(String::as_str)).collect();
             let [packed, card] = [packed, card].map(|bert| bert.embed(&texts, Role::Passage).expect("they fit"));
-            for row in 0..texts.len() {
+            for (row, text) in texts.iter().enumerate() {
                 let cosine: f32 = packed.row(row).iter().zip(card.row(row)).map(|(a, b)| a * b).sum();
-                assert!(cosine >= 0.999_99, "{cosine} {}", texts[row]);
+                assert!(cosine >= 0.999_99, "{cosine} {text}");
             }
         }
     }

@@ -228,3 +228,74 @@ pub(super) fn write<S: Simd, const ROWS: usize, const VECTORS: usize>(
         row.copy_from_slice(sums);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(n: usize, seed: u32) -> Vec<f32> {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    /// The layer, value by value, of whole blocks.
+    fn plain(weights: &[f32], bias: &[f32], from: usize, input: &[f32], residual: Option<&[f32]>) -> Vec<f32> {
+        let n_blocks = input.len() / from / BLOCK;
+        let rows = (0..n_blocks).flat_map(|block| (0..bias.len()).map(move |feature| (block, feature)));
+        let lanes = rows.flat_map(|row| (0..BLOCK).map(move |lane| (row, lane)));
+        let value = |((block, feature), lane): ((usize, usize), usize)| {
+            let start = match residual {
+                Some(residual) => bias[feature] + residual[(block * bias.len() + feature) * BLOCK + lane],
+                None => bias[feature],
+            };
+            let weights = &weights[feature * from..(feature + 1) * from];
+            let step =
+                |sum: f32, (k, weight): (usize, &f32)| weight.mul_add(input[(block * from + k) * BLOCK + lane], sum);
+            weights.iter().enumerate().fold(start, step)
+        };
+        lanes.map(value).collect()
+    }
+
+    #[test]
+    fn every_unit_and_every_thread_count_gives_the_plain_chain_bit_for_bit() {
+        for (from, to, n_tokens) in [(1, 1, 1_usize), (7, 13, 32), (40, 24, 50), (33, 30, 96)] {
+            let (weights, bias) = (values(to * from, 1), values(to, 2));
+            let input = values(from * n_tokens.next_multiple_of(BLOCK), 3);
+            let residual = values(to * n_tokens.next_multiple_of(BLOCK), 4);
+            let layer = Linear::pack(&weights, &bias, from);
+            for start in [Start::Bias, Start::Residual] {
+                let want = plain(&weights, &bias, from, &input, (start == Start::Residual).then_some(&residual[..]));
+                for threads in [Threads::One, Threads::All] {
+                    let mut out = residual.clone();
+                    layer.run(&input, &mut out, n_tokens, start, None, threads);
+                    same(&out, &want, n_tokens, to);
+                }
+                let mut out = residual.clone();
+                part(&layer, &input, &mut out, n_tokens, start).with_simd(pulp::Scalar);
+                same(&out, &want, n_tokens, to);
+                #[cfg(target_arch = "x86_64")]
+                if let Some(narrow) = pulp::x86::V3::try_new() {
+                    let mut out = residual.clone();
+                    Simd::vectorize(narrow, part(&layer, &input, &mut out, n_tokens, start));
+                    same(&out, &want, n_tokens, to);
+                }
+            }
+        }
+    }
+
+    fn part<'a>(layer: &'a Linear, input: &'a [f32], out: &'a mut [f32], n_tokens: usize, start: Start) -> Part<'a> {
+        Part { layer, input, out, first_strip: 0, n_tokens, start, gelu: None }
+    }
+
+    /// Compares the lanes that hold tokens.
+    fn same(out: &[f32], want: &[f32], n_tokens: usize, to: usize) {
+        for (row, (out, want)) in out.chunks_exact(BLOCK).zip(want.chunks_exact(BLOCK)).enumerate() {
+            let n_lanes = BLOCK.min(n_tokens - row / to * BLOCK);
+            assert_eq!(out[..n_lanes], want[..n_lanes], "row {row}");
+        }
+    }
+}
