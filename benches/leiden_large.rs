@@ -76,15 +76,18 @@ fn once(path: &Path, planted: &Planted, threads: usize) -> Result<()> {
     let settings = LeidenSettings { quality: q, seed: 7, rounds_max };
     let backend = open(&argument("--device").unwrap_or_else(|| "cpu".to_owned()))?;
     let graphs = [graph];
+    let cpu_before = machine::cpu_seconds();
     let started = Instant::now();
     let found = backend.leiden(&graphs, &settings)?;
     let seconds = started.elapsed().as_secs_f64();
+    let cpu_seconds = machine::cpu_seconds().zip(cpu_before).map(|(after, before)| rounded(after - before, 2));
     let peak = machine::peak_bytes();
     let bytes: Vec<u8> = found[0].labels.iter().flat_map(|label| label.to_le_bytes()).collect();
     let result = json!({
         "device": backend.name(),
         "threads": threads,
         "seconds": rounded(seconds, 3),
+        "cpu_seconds": cpu_seconds,
         "quality": rounded(quality(&graphs[0], &found[0], q), 6),
         "communities": found[0].n_communities(),
         "peak_bytes": peak,

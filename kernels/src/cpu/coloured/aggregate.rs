@@ -102,6 +102,9 @@ pub(super) fn aggregate(level: &Level<'_>, parts: &Parts, tables: &Tables) -> Le
             let members = &members[bounds[0] as usize..bounds[1] as usize];
             row(level, parts, (first + at) as u32, members, &mut sums, &mut piece);
         }
+        // All pieces are held at once.
+        piece.columns.shrink_to_fit();
+        piece.short.shrink_to_fit();
         piece
     };
     let starts: Vec<usize> = (0..parts.n).step_by(CHUNK).collect();

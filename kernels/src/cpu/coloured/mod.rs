@@ -31,12 +31,13 @@
 //!    than `1 / 4096` of what all edges are worth; or, if it is not the first, moves fewer than `n / 1024` nodes at the
 //!    finest level: it ends there.
 //!
-//! **Work.** A full sweep reads every directed edge once: column 4 B, weight 4 B, and the label of the neighbour 4 B at a
-//! random place, 12 B in all; 10⁷ edges are 240 MB a sweep, 12 ms at 20 GB/s of one core. What counts are the random
-//! reads: 2·10⁷ labels of a 4 MB array. Local moving makes about 4.5 sweeps' worth of visits, refinement 2,
-//! aggregation 1, colours 1.5. Shares reached: `benches/results/kernels-leiden-large.md`.
-//! **Memory** beside the graph, which is borrowed: 45 B a node for moving, 52 B for refining, 16 B for levels and colours,
-//! and 8 B a directed edge of the first coarse level, twice while it is put together.
+//! **Work.** A full sweep reads every directed edge once: column 4 B, weight 4 B and, at a random place, the neighbour's
+//! label 4 B. 10⁷ edges are 240 MB a sweep, 12 ms at 20 GB/s of one core. What counts are the random reads: 2·10⁷ of a
+//! 4 MB array of labels. Local moving makes about 4.5 sweeps' worth of visits, refinement 2, aggregation 1, colours
+//! 1.5. Shares reached: `benches/results/kernels-leiden-large.md`.
+//!
+//! **Memory** beside the graph, which is borrowed: 37 B a node for moving or 41 B for refining, 24 B for masses, colours
+//! and labels; 8 B a directed edge of the first coarse level, twice while it is put together; 16 B, twice, of the last.
 //!
 //! Source: Traag, Waltman, van Eck, arXiv:1810.08473; colours: Halappanavar, Lu, Kalyanaraman, Tumeo, «Scalable static
 //! and dynamic community detection using Grappolo» (2017).

@@ -1,4 +1,4 @@
-//! Local moving, one colour at a time: choices from a snapshot, and only moves that pay in whatever order they are made.
+//! Local moving, one colour at a time: choices from a snapshot, and only moves that pay in whatever order.
 
 use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU32, Ordering::Relaxed};
 
