@@ -20,6 +20,10 @@ mod cpu;
 mod cuda;
 mod device;
 mod embed;
+#[cfg(test)]
+#[allow(dead_code, reason = "shared with the tests beside this crate")]
+#[path = "../tests/emulate/mod.rs"]
+mod emulate;
 mod error;
 #[cfg(any(feature = "cuda", all(feature = "metal", target_os = "macos"), test))]
 mod gpu;

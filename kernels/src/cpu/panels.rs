@@ -62,15 +62,8 @@ impl Panels {
         self.n
     }
 
-    /// Writes the dot products of `left` `[m, dim]` with the packed rows to `out` `[m, n]`, on this thread.
-    #[cfg(test)]
-    pub(crate) fn multiply(&self, left: &[f32], out: &mut [f32]) {
-        assert_eq!(left.len() * self.n, out.len() * self.dim, "shapes agree");
-        self.multiply_part(left, out, self.n, Part::All);
-    }
-
-    /// The same for rows of `out` that are `stride` apart, and only the part asked for; the rest of `out` is
-    /// left as it was or overwritten.
+    /// Writes the dot products of `left` `[m, dim]` with the packed rows to `out`, whose rows are `stride` apart, on
+    /// this thread. Only the part asked for; the rest of `out` is left as it was or overwritten.
     pub(super) fn multiply_part(&self, left: &[f32], out: &mut [f32], stride: usize, part: Part) {
         let m = left.len().checked_div(self.dim).unwrap_or(0);
         assert!(stride >= self.n && out.len() >= m * stride, "the products fit");

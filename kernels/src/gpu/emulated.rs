@@ -6,13 +6,9 @@ use super::Gpu;
 use super::engine::{Argument, Engine, Grid, Room};
 use super::ptx::{MODULES, parameters};
 use crate::cpu::Cpu;
+use crate::emulate::{Arrays, Flavour, Program, build};
 use crate::{Backend, CsrGraph, Device, LeidenSettings, LinkSettings, Quality, Result, Rows, Vectors};
 
-#[allow(dead_code, reason = "these tests use a part of it")]
-#[path = "../../tests/emulate/mod.rs"]
-mod emulate;
-
-use emulate::{Arrays, Flavour, Program, build};
 
 /// The emulator with so much memory.
 struct Emulated {

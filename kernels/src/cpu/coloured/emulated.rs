@@ -15,10 +15,7 @@ use super::{Limits, partition, partition_on};
 use crate::gpu::ptx::{MODULES, Parameter, parameters};
 use crate::{CsrGraph, LeidenSettings, Quality, Result};
 
-#[path = "../../../tests/emulate/mod.rs"]
-#[allow(dead_code, reason = "shared with the tests of other kernels")]
-mod emulate;
-use emulate::{Flavour, ORDERS, Program, build};
+use crate::emulate::{Flavour, ORDERS, Program, build};
 
 /// A card that is a child process; `emulator/coloured.cc` says how it is spoken to.
 struct Emulated {
