@@ -21,7 +21,7 @@ mod cuda;
 mod device;
 mod embed;
 #[cfg(test)]
-#[allow(dead_code, reason = "shared with the tests beside the crate")]
+#[allow(dead_code, reason = "shared with the tests beside this crate")]
 #[path = "../tests/emulate/mod.rs"]
 mod emulate;
 mod error;

@@ -5,6 +5,9 @@
 
 use crate::Neighbour;
 
+#[cfg(any(feature = "cuda", all(feature = "metal", target_os = "macos"), test))]
+mod listed;
+
 /// The `k` best rows seen so far, by (score, lower row): cut down whenever there are twice as many.
 ///
 /// Memory is 16 · `k` bytes at most, and no more than twice what was kept.
@@ -18,14 +21,14 @@ pub(crate) struct Best {
 
 impl Best {
     /// Forgets every row, and keeps the memory.
-    pub(crate) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         self.kept.clear();
         self.floor = 0;
     }
 
     /// Takes one row; whether that raised the floor.
     #[inline(always)]
-    pub(crate) fn push(&mut self, k: usize, row: u32, score: f32) -> bool {
+    pub(super) fn push(&mut self, k: usize, row: u32, score: f32) -> bool {
         let key = key(row, score);
         if key <= self.floor {
             return false;

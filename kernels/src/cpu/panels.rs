@@ -63,7 +63,7 @@ impl Panels {
     }
 
     /// Writes the dot products of `left` `[m, dim]` with the packed rows to `out`, whose rows are `stride` apart, on
-    /// this thread: only the part asked for; the rest of `out` is left as it was or overwritten.
+    /// this thread. Only the part asked for; the rest of `out` is left as it was or overwritten.
     pub(super) fn multiply_part(&self, left: &[f32], out: &mut [f32], stride: usize, part: Part) {
         let m = left.len().checked_div(self.dim).unwrap_or(0);
         assert!(stride >= self.n && out.len() >= m * stride, "the products fit");

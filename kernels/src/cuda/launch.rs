@@ -128,6 +128,10 @@ impl Engine for Card {
         self.device
     }
 
+    fn has(&self, kernel: &str) -> bool {
+        self.kernels.contains_key(kernel)
+    }
+
     fn room(&self) -> Result<Room> {
         let (free, _) = self.checked(self.context.mem_get_info(), 0)?;
         Ok(Room { free_bytes: free as u64, shared_bytes_max: self.shared_bytes_max })
@@ -147,8 +151,9 @@ impl Engine for Card {
         if bytes.is_empty() {
             return Ok(());
         }
-        assert_eq!(memory.len(), bytes.len(), "memory is copied as a whole");
-        self.checked(self.stream.memcpy_dtoh(memory, bytes), bytes.len())?;
+        // Panics where there are fewer.
+        let memory = memory.slice(..bytes.len());
+        self.checked(self.stream.memcpy_dtoh(&memory, bytes), bytes.len())?;
         self.checked(self.stream.synchronize(), 0)
     }
 

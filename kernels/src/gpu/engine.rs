@@ -42,6 +42,9 @@ pub(crate) trait Engine: Send + Sync {
     /// Which card it is.
     fn device(&self) -> Device;
 
+    /// Whether it has a kernel: a card may do without those that only serve others.
+    fn has(&self, kernel: &str) -> bool;
+
     /// What it can hold now.
     fn room(&self) -> Result<Room>;
 
@@ -51,7 +54,7 @@ pub(crate) trait Engine: Send + Sync {
     /// Takes `n_bytes` of the card, all of them 0.
     fn zeros(&self, n_bytes: usize) -> Result<Self::Memory>;
 
-    /// Copies memory of the card to `bytes`, which are as many. Waits for all launches before.
+    /// Copies the first bytes of some memory, of which there are enough. Waits for all launches before.
     fn download(&self, memory: &Self::Memory, bytes: &mut [u8]) -> Result<()>;
 
     /// Runs `kernel`. Comes back before it has ended.

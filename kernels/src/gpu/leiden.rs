@@ -6,6 +6,7 @@ use pulp::bytemuck::{cast_slice, cast_slice_mut};
 use rayon::prelude::*;
 
 use super::batch::{batches, budget};
+use super::coloured;
 use super::engine::{Argument, Engine, Grid, Room};
 use crate::cpu::leiden::{self as plain, Terms};
 use crate::{CsrGraph, LeidenSettings, Partition, Result};
@@ -50,6 +51,14 @@ pub(super) fn leiden<E: Engine>(engine: &E, graphs: &[CsrGraph], settings: &Leid
             first += labels.len();
         }
     }
+    let (large, mut rest): (Vec<usize>, Vec<usize>) =
+        rest.into_iter().partition(|&idx| graphs[idx].n() > plain::SERIAL_NODES_MAX);
+    for idx in large {
+        match coloured::partition(engine, &graphs[idx], settings, room).transpose()? {
+            Some(partition) => found[idx] = partition,
+            None => rest.push(idx),
+        }
+    }
     let of_rest: Vec<&CsrGraph> = rest.iter().map(|&idx| &graphs[idx]).collect();
     for (idx, partition) in rest.into_iter().zip(plain::leiden(&of_rest, settings)?) {
         found[idx] = partition;
@@ -75,7 +84,7 @@ struct Document<'a> {
 /// What a document's gains are computed with; `None` where the kernel does not take it: gains beyond 64 bits, nothing
 /// that pushes apart, more sentences than shared memory holds.
 fn pull(graph: &CsrGraph, settings: &LeidenSettings, room: Room) -> Option<Pull> {
-    class(graph.n(), room)?;
+    class(graph.n(), room).filter(|_| graph.n() <= plain::SERIAL_NODES_MAX)?;
     let gains = Terms::of(graph, settings.quality).narrow()?;
     (gains.push != 0).then_some(Pull { pull: gains.pull, push: gains.push })
 }

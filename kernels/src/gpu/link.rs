@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use super::batch::{batches, budget};
 use super::engine::{Argument, Engine, Grid};
 use super::{PICKS_MAX, SHARED_64, SHARED_128, TILE_THREADS};
-use crate::cpu::best::{Best, neighbour};
+use crate::cpu::best::Best;
 use crate::cpu::symmetric::Edges;
 use crate::cpu::weights::{Weights, weight};
 use crate::cpu::{Cpu, check_finite, link as plain};
@@ -148,14 +148,8 @@ fn graphs(part: &Part<'_>, keys: &[u64], medians: &[i32], settings: &LinkSetting
     let weight_min = weight(settings.similarity_min).max(1);
     let graph = |(edges, best): &mut (Edges, Vec<Best>), (bounds, &median): (&[u32], &i32)| {
         let keys = &keys[bounds[0] as usize * k..bounds[1] as usize * k];
-        best.iter_mut().for_each(Best::clear);
         best.resize(keys.len() / k, Best::default());
-        for (best, keys) in best.iter_mut().zip(keys.chunks_exact(k)) {
-            // A list of fewer than `k` ends with zeros.
-            for pick in keys.iter().take_while(|&&key| key != 0).map(|&key| neighbour(key)) {
-                best.push(k, pick.row, pick.score);
-            }
-        }
+        best.iter_mut().zip(keys.chunks_exact(k)).for_each(|(best, keys)| best.list(keys));
         edges.symmetrise(best, k, median.max(weight_min))
     };
     part.offsets.par_windows(2).zip(medians).map_init(Default::default, graph).collect()

@@ -4,6 +4,7 @@
 //! vendor's library, so all of it is tested where there is no card, on the emulator.
 
 mod batch;
+mod coloured;
 #[cfg(test)]
 mod emulated;
 pub(crate) mod engine;

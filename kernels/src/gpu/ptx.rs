@@ -14,10 +14,28 @@ pub(crate) struct Module {
     pub kernels: &'static [&'static str],
 }
 
+/// The entries of `coloured.cu`: CUDA only, sums of 64 bits are added to shared memory.
+const COLOURED: [&str; 14] = [
+    "coloured_pick",
+    "coloured_give",
+    "coloured_lose",
+    "coloured_keep",
+    "coloured_masses",
+    "coloured_choose",
+    "coloured_choose_hubs",
+    "coloured_hold",
+    "coloured_move",
+    "coloured_cut",
+    "coloured_choose_part",
+    "coloured_choose_part_hubs",
+    "coloured_hold_part",
+    "coloured_join",
+];
 /// Every text of kernels.
-pub(crate) const MODULES: [Module; 2] = [
+pub(crate) const MODULES: [Module; 3] = [
     Module { text: include_str!("ptx/nearest.ptx"), kernels: &NEAREST },
     Module { text: include_str!("ptx/leiden.ptx"), kernels: &LEIDEN },
+    Module { text: include_str!("ptx/coloured.ptx"), kernels: &COLOURED },
 ];
 
 /// A parameter of a kernel.

@@ -183,11 +183,15 @@ impl Engine for Card {
         self.memory(buffer, n_bytes)
     }
 
+    fn has(&self, kernel: &str) -> bool {
+        self.kernels.contains_key(kernel)
+    }
+
     fn download(&self, memory: &Memory, bytes: &mut [u8]) -> Result<()> {
-        assert_eq!(memory.n_bytes, bytes.len(), "memory is copied as a whole");
+        assert!(memory.n_bytes >= bytes.len(), "{} bytes of {}", bytes.len(), memory.n_bytes);
         self.wait()?;
         let from = memory.buffer.contents().cast::<u8>().as_ptr();
-        // SAFETY: the buffer has `n_bytes` bytes, as many as `bytes`; no launch that could write to them is under
+        // SAFETY: the buffer has `n_bytes` bytes, at least as many as `bytes`; no launch that could write to them is under
         // way, and nothing of it overlaps memory of Rust's.
         unsafe { std::ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), bytes.len()) };
         Ok(())

@@ -12,8 +12,10 @@ use super::rule::Rule;
 use super::schedule::{Device as _, Steps as _};
 use super::tests::{Random, graph, planted};
 use super::{Limits, partition, partition_on};
-use crate::emulate::{Flavour, ORDERS, Program, build};
+use crate::gpu::ptx::{MODULES, Parameter, parameters};
 use crate::{CsrGraph, LeidenSettings, Quality, Result};
+
+use crate::emulate::{Flavour, ORDERS, Program, build};
 
 /// A card that is a child process; `emulator/coloured.cc` says how it is spoken to.
 struct Emulated {
@@ -104,6 +106,11 @@ impl Card for Emulated {
     }
 
     fn launch(&self, kernel: Kernel, grid: Grid, memories: &[&Memory], shape: &Shape) -> Result<()> {
+        // What the driver would be given fits what its text says.
+        let text = MODULES.iter().find(|module| module.kernels.contains(&kernel.name())).expect("a text has it").text;
+        let mut given = vec![Parameter::Memory; memories.len()];
+        given.push(Parameter::Value(size_of::<Shape>()));
+        assert_eq!(parameters(text, kernel.name()), Some(given), "{kernel:?}");
         let number = Kernel::ALL.iter().position(|&other| other == kernel).expect("listed");
         let head = [number, grid.n_blocks, grid.n_threads, grid.shared_bytes, memories.len()];
         let mut numbers: Vec<u64> = head.iter().map(|&number| number as u64).collect();

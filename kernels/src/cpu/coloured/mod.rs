@@ -43,7 +43,7 @@
 //! and dynamic community detection using Grappolo» (2017).
 
 mod aggregate;
-#[cfg(any(test, feature = "cuda"))]
+#[cfg(any(test, feature = "cuda", all(feature = "metal", target_os = "macos")))]
 pub(crate) mod card;
 mod colour;
 mod components;

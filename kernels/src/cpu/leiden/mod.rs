@@ -5,11 +5,11 @@
 //!
 //! Source: Traag, Waltman, van Eck, arXiv:1810.08473.
 
-pub(in crate::cpu) mod level;
+pub(super) mod level;
 mod order;
 mod phases;
 pub(crate) mod rule;
-pub(in crate::cpu) mod serial;
+pub(super) mod serial;
 #[cfg(test)]
 mod tests;
 
@@ -22,30 +22,29 @@ use self::serial::Workspace;
 use super::coloured;
 use crate::{CsrGraph, Error, LeidenSettings, Partition, Quality, Result};
 
-/// Most nodes of a graph that is cut by the document rules; larger ones are cut by those of `coloured`.
-pub(in crate::cpu) const SERIAL_NODES_MAX: usize = 32_768;
 /// Largest setting of a quality.
 const SETTING_MAX: f32 = 65_536.0;
+
+/// Most nodes of a graph that is cut by the document rules; larger ones are cut by those of `coloured`.
+pub(crate) const SERIAL_NODES_MAX: usize = 32_768;
 
 /// See [`crate::Backend::leiden`].
 pub(crate) fn leiden<G: Borrow<CsrGraph> + Sync>(graphs: &[G], settings: &LeidenSettings) -> Result<Vec<Partition>> {
     check_settings(settings)?;
-    graphs.par_iter().try_for_each(|graph| graph.borrow().check())?;
-    let is_large = |graph: &CsrGraph| graph.n() > SERIAL_NODES_MAX;
-    let small = |room: &mut Room, graph: &G| match graph.borrow() {
-        graph if is_large(graph) => Vec::new(),
-        graph => room.partition(graph, settings),
+    let small = |room: &mut Room, graph: &G| {
+        let graph = graph.borrow();
+        graph.check()?;
+        let is_small = graph.n() <= SERIAL_NODES_MAX;
+        Ok(is_small.then(|| Partition { labels: room.partition(graph, settings) }))
     };
-    let mut found: Vec<Vec<u32>> = graphs.par_iter().map_init(Room::default, small).collect();
+    let mut found: Vec<Option<Partition>> = graphs.par_iter().map_init(Room::default, small).collect::<Result<_>>()?;
     // Large graphs come one after another, each with all threads.
-    let large = graphs.iter().map(Borrow::borrow).zip(&mut found).filter(|(graph, _)| is_large(graph));
-    for (graph, found) in large {
-        *found = match coloured::partition(graph, settings, &coloured::Limits::STANDARD) {
-            Some(partition) => partition?.labels,
-            None => Room::default().partition(graph, settings),
-        };
+    for (graph, found) in graphs.iter().zip(&mut found).filter(|(_, found)| found.is_none()) {
+        let graph = graph.borrow();
+        let coloured = coloured::partition(graph, settings, &coloured::Limits::STANDARD).transpose()?;
+        *found = Some(coloured.unwrap_or_else(|| Partition { labels: Room::default().partition(graph, settings) }));
     }
-    Ok(found.into_iter().map(|labels| Partition { labels }).collect())
+    Ok(found.into_iter().flatten().collect())
 }
 
 /// Refuses a quality that is no number or out of range.
