@@ -4,10 +4,11 @@ Answers a line of JSON with a line of JSON until its input ends; started by the 
 the model and the folder of the texts. Needs: torch, sentence-transformers, onnx, onnxruntime, numpy.
 
 ONNX Runtime gets its best: texts sorted by length, every optimisation on, the plain export and the one fused by
-onnxruntime's own optimiser, and the fastest of the batch sizes below for each set. Both contestants use as many threads
-as RAYON_NUM_THREADS says. Spinning is off: a spinning thread would take the cores from the next contestant.
+onnxruntime's own optimiser, threads that spin and that sleep, and the fastest of the batch sizes below for each set. Both
+contestants use as many threads as RAYON_NUM_THREADS says.
 """
 
+import itertools
 import json
 import os
 import resource
@@ -60,11 +61,14 @@ def export(folder):
     except Exception as error:  # the optimiser is an extra: the plain one is optimised at load too
         print(f"no fused model: {error}", file=sys.stderr)
     sessions = {}
-    for name, path in files.items():
+    for (name, path), spinning in itertools.product(files.items(), (True, False)):
         options = ort.SessionOptions()
         options.intra_op_num_threads = THREADS
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.intra_op.allow_spinning", str(int(spinning)))
+        # Threads that went on spinning after a run would take the cores from the next contestant.
+        options.add_session_config_entry("session.force_spinning_stop", "1")
+        name += ", spinning" if spinning else ""
         sessions[name] = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     return sessions
 

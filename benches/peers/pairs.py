@@ -1,8 +1,8 @@
 """All pairs against faiss-cpu and the machine's own matrix product, taken in turns on the same cores.
 
-    python -m venv venv && venv/bin/pip install faiss-cpu numpy
+    benches/peers/setup target/peers faiss-cpu numpy
     cargo build --release -p strata-benches --bin pairs
-    venv/bin/python benches/peers/pairs.py target/release/pairs
+    target/peers/bin/python benches/peers/pairs.py target/release/pairs
 """
 
 import argparse
