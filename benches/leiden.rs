@@ -47,11 +47,13 @@ fn measure(name: &str, documents: &Documents) -> Result<()> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(n_threads).build()?;
         let mut best = Time { wall: f64::INFINITY, processor: f64::INFINITY };
         for _ in 0..N_RUNS {
-            let (start, busy) = (Instant::now(), machine::processor_seconds());
-            pool.install(|| backend.leiden(&documents.graphs, &SETTINGS))?;
-            let wall = start.elapsed().as_secs_f64();
-            let processor = busy.zip(machine::processor_seconds()).map_or(wall, |(before, after)| after - before);
-            best = best.min(Time { wall, processor });
+            let start = Instant::now();
+            let processor = pool.install(|| -> kernels::Result<f64> {
+                let before = machine::thread_seconds();
+                backend.leiden(&documents.graphs, &SETTINGS)?;
+                Ok(machine::thread_seconds() - before)
+            })?;
+            best = best.min(Time { wall: start.elapsed().as_secs_f64(), processor });
         }
         Ok(best)
     };
@@ -225,9 +227,12 @@ fn build(n: usize) -> Result<Documents> {
             offsets.push((rows.len() / DIM) as u32);
         }
         let rows = Rows::new(&rows, DIM).ok_or("rows of uneven length")?;
-        let start = machine::processor_seconds().unwrap_or(0.0);
-        let graphs = pool.install(|| backend.link(rows, &offsets, &LinkSettings::STANDARD))?;
-        *documents.link_seconds.get_or_insert(0.0) += machine::processor_seconds().unwrap_or(0.0) - start;
+        let (graphs, seconds) = pool.install(|| -> kernels::Result<_> {
+            let before = machine::thread_seconds();
+            let graphs = backend.link(rows, &offsets, &LinkSettings::STANDARD)?;
+            Ok((graphs, machine::thread_seconds() - before))
+        })?;
+        *documents.link_seconds.get_or_insert(0.0) += seconds;
         for graph in graphs {
             let weights = graph.weights.iter().map(|&weight| f64::from(weight) / f64::from(WEIGHT_ONE)).collect();
             documents.graphs.push(graph);

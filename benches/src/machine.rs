@@ -42,14 +42,8 @@ pub fn peak_bytes() -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// Seconds that the processor spent on this process's threads so far; `None` where the system does not say.
-pub fn processor_seconds() -> Option<f64> {
-    let mut nanoseconds = 0;
-    for task in fs::read_dir("/proc/self/task").ok()? {
-        let path = task.ok()?.path().join("schedstat");
-        let first = fs::read_to_string(path).ok()?.split_whitespace().next()?.parse::<u64>().ok()?;
-        nanoseconds += first;
-    }
-    #[expect(clippy::cast_precision_loss, reason = "a run takes far less than 2^53 nanoseconds")]
-    Some(nanoseconds as f64 / 1e9)
+/// Seconds that a processor spent on the calling thread so far; not a number where the system does not say.
+pub fn thread_seconds() -> f64 {
+    let spent = || fs::read_to_string("/proc/thread-self/schedstat").ok()?.split_whitespace().next()?.parse().ok();
+    spent().map_or(f64::NAN, |nanoseconds: f64| nanoseconds / 1e9)
 }
