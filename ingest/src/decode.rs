@@ -143,7 +143,7 @@ fn not_utf8(at: usize, guess: &str, from: &str) -> Trouble {
 }
 
 /// Replaces surrogates encoded as if they were characters (`ED A0..BF xx`), each by U+FFFD.
-fn mend_surrogates(mut bytes: Vec<u8>, n_replaced: &mut u64) -> Vec<u8> {
+pub(crate) fn mend_surrogates(mut bytes: Vec<u8>, n_replaced: &mut u64) -> Vec<u8> {
     let mut at = 0;
     while at + 2 < bytes.len() {
         if bytes[at] == 0xED && bytes[at + 1] >= 0xA0 && bytes[at + 1] <= 0xBF && bytes[at + 2] & 0xC0 == 0x80 {

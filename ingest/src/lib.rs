@@ -15,6 +15,8 @@ mod edges;
 mod embed;
 mod error;
 mod files;
+#[allow(dead_code, reason = "the readers that come next pull objects too")]
+mod json;
 mod mirror;
 pub mod models;
 mod pipeline;

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use index::model::{SourceKind, TimeOrigin, Timestamp};
 use serde_json::Value;
@@ -17,6 +17,7 @@ use super::{extension, file_name, role_named, too_large};
 use crate::decode::Trouble;
 use crate::error::Result;
 use crate::files::unreadable;
+use crate::json::{Line, Lines};
 
 /// The reader of chat JSONL.
 pub(super) struct Chat;
@@ -58,7 +59,7 @@ impl Reader for Chat {
             Ok(file) => file,
             Err(error) => return emit(Event::Trouble(unreadable(&error))),
         };
-        let mut lines = Lines::new(file, input.source_bytes_max);
+        let mut lines = Lines::new(&file, input.source_bytes_max);
         let mut places = Places::default();
         let mut is_complete = true;
         loop {
@@ -77,7 +78,7 @@ impl Reader for Chat {
         if places.conversations.is_empty() {
             return emit(Event::Trouble(Trouble::new("", "no message in it", HINT)));
         }
-        let mut file = lines.reader.into_inner();
+        let mut file = &file;
         for (key, place) in &places.conversations {
             if place.n_bytes > input.source_bytes_max {
                 let name = key.as_deref().unwrap_or(input.name);
@@ -118,67 +119,6 @@ fn title(turns: &[DraftTurn], otherwise: &str) -> String {
     match line.char_indices().nth(TITLE_CHARS_MAX) {
         Some((at, _)) => format!("{}…", line[..at].trim_end()),
         None => line.to_owned(),
-    }
-}
-
-/// One line with its place.
-struct Line {
-    n: u64,
-    offset: u64,
-    /// Without the line end; cut where it is over the bound.
-    bytes: Vec<u8>,
-    /// Its whole length in bytes.
-    n_bytes: u64,
-}
-
-/// Reads lines in bounded memory.
-struct Lines {
-    reader: BufReader<File>,
-    n: u64,
-    offset: u64,
-    bytes_max: u64,
-}
-
-impl Lines {
-    fn new(file: File, bytes_max: u64) -> Self {
-        Self { reader: BufReader::with_capacity(1 << 18, file), n: 0, offset: 0, bytes_max }
-    }
-
-    fn next(&mut self) -> io::Result<Option<Line>> {
-        let mut bytes = Vec::new();
-        let limit = self.bytes_max.saturating_add(1);
-        let mut n_read = self.reader.by_ref().take(limit).read_until(b'\n', &mut bytes)? as u64;
-        if n_read == 0 {
-            return Ok(None);
-        }
-        if bytes.last() == Some(&b'\n') {
-            bytes.pop();
-        } else if n_read == limit {
-            n_read += skip_line(&mut self.reader)?;
-        }
-        let line = Line { n: self.n + 1, offset: self.offset, bytes, n_bytes: n_read };
-        self.n += 1;
-        self.offset += n_read;
-        Ok(Some(line))
-    }
-}
-
-fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
-    let mut n_skipped = 0;
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(n_skipped);
-        }
-        let (n, done) = match buffer.iter().position(|&byte| byte == b'\n') {
-            Some(at) => (at + 1, true),
-            None => (buffer.len(), false),
-        };
-        reader.consume(n);
-        n_skipped += n as u64;
-        if done {
-            return Ok(n_skipped);
-        }
     }
 }
 
@@ -228,7 +168,7 @@ impl Places {
 }
 
 /// Reads one conversation's lines again. Lines that are bad were reported by the first pass.
-fn conversation(file: &mut File, place: &Place) -> io::Result<(Vec<DraftTurn>, u64)> {
+fn conversation(file: &mut &File, place: &Place) -> io::Result<(Vec<DraftTurn>, u64)> {
     let mut turns = Vec::with_capacity(place.lines.len());
     let mut ids = DerivedIds::default();
     let mut n_replaced = 0;

@@ -6,21 +6,18 @@
 //! Format: Maharana et al., arXiv:2402.17753, `locomo10.json`.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs::File;
-use std::io::BufReader;
 
 use chrono::NaiveDateTime;
 use index::model::{Role, SourceKind, TimeOrigin, Timestamp};
-use serde::Deserializer as _;
-use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Input, Reader};
 use super::{extension, too_large};
 use crate::decode::Trouble;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files::unreadable;
+use crate::json::{Pull, Record};
 
 /// The reader of LoCoMo.
 pub(super) struct Locomo;
@@ -50,58 +47,43 @@ impl Reader for Locomo {
             Ok(file) => file,
             Err(error) => return emit(Event::Trouble(unreadable(&error))),
         };
-        let mut json = serde_json::Deserializer::from_reader(BufReader::new(file));
-        let mut stopped = None;
+        let mut samples = Pull::new(Box::new(file), input.source_bytes_max);
         let mut n_samples = 0;
-        let samples = Samples { input, emit, stopped: &mut stopped, n_samples: &mut n_samples };
-        let read = json.deserialize_seq(samples).and_then(|()| json.end());
-        if let Some(error) = stopped {
-            return Err(error);
-        }
-        match read {
-            Ok(()) if n_samples == 0 => emit(Event::Trouble(super::empty())),
-            Ok(()) => Ok(()),
-            Err(error) => emit(Event::Trouble(Trouble::new(
-                format!("line {}", error.line()),
-                format!("not a JSON array of samples: {error}"),
-                "fetch the file again: samples before this place went in",
-            ))),
-        }
-    }
-}
-
-/// Hands on sample after sample while the array is parsed.
-struct Samples<'a, 'e> {
-    input: &'a Input<'a>,
-    emit: &'a mut Emit<'e>,
-    stopped: &'a mut Option<Error>,
-    n_samples: &'a mut u64,
-}
-
-impl<'de> Visitor<'de> for Samples<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of samples")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut samples: A) -> std::result::Result<(), A::Error> {
-        while let Some(sample) = samples.next_element::<Value>()? {
-            *self.n_samples += 1;
-            let event = match draft(sample, self.input.source_bytes_max) {
-                Ok(draft) => Event::Draft(draft),
-                Err((place, reason)) => Event::Trouble(Trouble {
-                    place: place.unwrap_or_else(|| format!("sample {}", self.n_samples)),
-                    reason,
-                    hint: "a sample is {sample_id, conversation: {session_1, session_1_date_time, …}}".to_owned(),
-                }),
+        let mut ended = samples.enter();
+        while ended.is_ok() {
+            let sample = match samples.next_element() {
+                Ok(true) => samples.value(),
+                Ok(false) if n_samples == 0 => return emit(Event::Trouble(super::empty())),
+                Ok(false) => return Ok(()),
+                Err(bad) => Err(bad),
             };
-            if let Err(error) = (self.emit)(event) {
-                *self.stopped = Some(error);
-                return Err(A::Error::custom("stopped"));
-            }
+            ended = match sample {
+                Ok(sample) => {
+                    n_samples += 1;
+                    emit(event(&sample, n_samples, input.source_bytes_max))?;
+                    Ok(())
+                }
+                Err(bad) => Err(bad),
+            };
         }
-        Ok(())
+        ended.or_else(|bad| emit(Event::Trouble(bad.trouble())))
+    }
+}
+
+fn event(sample: &Record<'_>, n: u64, bytes_max: u64) -> Event {
+    let Some(bytes) = sample.bytes else {
+        return Event::Trouble(too_large(&sample.place(), sample.n_bytes, bytes_max));
+    };
+    let read = serde_json::from_slice(bytes)
+        .map_err(|error| (Some(sample.place()), format!("not JSON: {error}")))
+        .and_then(|value| draft(value, bytes_max));
+    match read {
+        Ok(draft) => Event::Draft(draft),
+        Err((place, reason)) => Event::Trouble(Trouble {
+            place: place.unwrap_or_else(|| format!("sample {n}")),
+            reason,
+            hint: "a sample is {sample_id, conversation: {session_1, session_1_date_time, …}}".to_owned(),
+        }),
     }
 }
 
