@@ -9,13 +9,14 @@
 #![forbid(unsafe_code)]
 
 mod annotate;
+mod archive;
 mod chunk;
 mod decode;
 mod edges;
 mod embed;
 mod error;
 mod files;
-#[allow(dead_code, reason = "the readers that come next pull objects too")]
+mod intake;
 mod json;
 mod mirror;
 pub mod models;

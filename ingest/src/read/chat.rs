@@ -12,7 +12,7 @@ use index::model::{SourceKind, TimeOrigin, Timestamp};
 use serde_json::Value;
 
 use super::chat_line::{self, text_of};
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Input, Reader};
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
 use super::{extension, file_name, role_named, too_large};
 use crate::decode::Trouble;
 use crate::error::Result;
@@ -36,11 +36,11 @@ impl Reader for Chat {
         true
     }
 
-    fn recognises(&self, head: &[u8], name: &str) -> u8 {
-        let is_jsonl = matches!(extension(name).as_str(), "jsonl" | "ndjson");
-        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    fn recognises(&self, head: &Head<'_>) -> u8 {
+        let is_jsonl = matches!(extension(head.name).as_str(), "jsonl" | "ndjson");
+        let bytes = head.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head.bytes);
         // The first lines that parse decide: a bad first line must not lose the others.
-        for line in head.split(|&byte| byte == b'\n').take(20) {
+        for line in bytes.split(|&byte| byte == b'\n').take(20) {
             let Ok(Value::Object(object)) = serde_json::from_slice::<Value>(line) else { continue };
             if object.contains_key("strata_chat") {
                 return 100;
@@ -55,8 +55,10 @@ impl Reader for Chat {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        let file = match File::open(input.path) {
-            Ok(file) => file,
+        // Read twice, and out of order: an entry of an archive is copied to a file first.
+        let opened = input.backing().and_then(|backing| Ok((backing.open()?, backing)));
+        let (file, _backing) = match opened {
+            Ok(opened) => opened,
             Err(error) => return emit(Event::Trouble(unreadable(&error))),
         };
         let mut lines = Lines::new(&file, input.source_bytes_max);
@@ -109,6 +111,7 @@ fn draft(input: &Input<'_>, key: Option<String>, turns: Vec<DraftTurn>) -> Draft
         metadata: BTreeMap::new(),
         n_replaced: 0,
         is_complete: true,
+        part: None,
         body: DraftBody::Turns(turns),
     }
 }
@@ -208,16 +211,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::archive::Part;
 
     fn read(bytes: &[u8]) -> (Vec<Draft>, Vec<Trouble>) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         let (mut drafts, mut troubles) = (Vec::new(), Vec::new());
-        let input = Input { path: file.path(), name: "a.jsonl", source_bytes_max: 1000 };
+        let parts = [Part::file("a.jsonl", file.path(), bytes.len() as u64)];
+        let input = Input { parts: &parts, name: "a.jsonl", source_bytes_max: 1000 };
         let mut emit = |event| {
             match event {
                 Event::Draft(draft) => drafts.push(draft),
                 Event::Trouble(trouble) => troubles.push(trouble),
+                Event::Aside => {}
             }
             Ok(())
         };

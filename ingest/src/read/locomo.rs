@@ -6,13 +6,12 @@
 //! Format: Maharana et al., arXiv:2402.17753, `locomo10.json`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 
 use chrono::NaiveDateTime;
 use index::model::{Role, SourceKind, TimeOrigin, Timestamp};
 use serde_json::{Map, Value};
 
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Input, Reader};
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
 use super::{extension, too_large};
 use crate::decode::Trouble;
 use crate::error::Result;
@@ -31,8 +30,8 @@ impl Reader for Locomo {
         true
     }
 
-    fn recognises(&self, head: &[u8], name: &str) -> u8 {
-        let head = String::from_utf8_lossy(head);
+    fn recognises(&self, head: &Head<'_>) -> u8 {
+        let (head, name) = (String::from_utf8_lossy(head.bytes), head.name);
         let is_array = head.trim_start_matches('\u{feff}').trim_start().starts_with('[');
         let is_json = extension(name) == "json";
         // The questions may come first and fill the head; `sample_id` may come last.
@@ -43,11 +42,11 @@ impl Reader for Locomo {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        let file = match File::open(input.path) {
+        let file = match input.open() {
             Ok(file) => file,
             Err(error) => return emit(Event::Trouble(unreadable(&error))),
         };
-        let mut samples = Pull::new(Box::new(file), input.source_bytes_max);
+        let mut samples = Pull::new(file, input.source_bytes_max);
         let mut n_samples = 0;
         let mut ended = samples.enter();
         while ended.is_ok() {
@@ -114,6 +113,7 @@ fn draft(mut sample: Value, bytes_max: u64) -> std::result::Result<Draft, Bad> {
         metadata: BTreeMap::new(),
         n_replaced: 0,
         is_complete: true,
+        part: None,
         body: DraftBody::Turns(turns),
     })
 }
@@ -193,6 +193,7 @@ fn session_time(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::Part;
 
     #[test]
     fn session_times_are_read() {
@@ -211,8 +212,10 @@ mod tests {
             return;
         }
         let mut counts = Vec::new();
-        let input = Input { path: &path, name: "locomo.dev.json", source_bytes_max: 1 << 26 };
-        assert_eq!(super::super::choose(&path, "locomo.dev.json").unwrap().name(), "locomo");
+        let parts = [Part::file("locomo.dev.json", &path, path.metadata().unwrap().len())];
+        let input = Input { parts: &parts, name: "locomo.dev.json", source_bytes_max: 1 << 26 };
+        let head = parts[0].head(1 << 16).unwrap();
+        assert_eq!(super::super::choose(&Head::new(&head, "locomo.dev.json")).unwrap().name(), "locomo");
         Locomo
             .read(&input, &mut |event| {
                 let Event::Draft(Draft { body: DraftBody::Turns(turns), .. }) = event else { panic!() };
