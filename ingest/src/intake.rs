@@ -103,7 +103,9 @@ impl Walk<'_, '_> {
         if claims.is_empty() {
             return files.iter().try_for_each(|file| self.file(file, depth));
         }
-        let claim_of = |file: &Named| claims.iter().position(|(folder, _)| below(folder, &file.name).is_some());
+        let claim_of = |file: &Named| {
+            claims.iter().position(|(folder, reader)| below(folder, &file.name).is_some_and(|name| reader.takes(name)))
+        };
         let mut claimed: BTreeMap<usize, Vec<Named>> = BTreeMap::new();
         for file in &files {
             if let Some(claim) = claim_of(file) {

@@ -94,3 +94,69 @@ fn a_chat_in_shards_and_its_zip_are_the_same_sources() {
     let again = world.import(|_| {});
     assert_eq!((again.imported.len(), again.unchanged.len()), (0, 4), "{again:#?}");
 }
+
+/// A Slack export with one channel, its messages by day.
+fn slack(days: &[(&str, &str)]) -> Vec<(String, String)> {
+    let mut files = vec![
+        ("users.json".to_owned(), r#"[{"id":"U1","name":"ana"}]"#.to_owned()),
+        ("channels.json".to_owned(), r#"[{"id":"C1","name":"general"}]"#.to_owned()),
+    ];
+    files.extend(days.iter().map(|(day, messages)| (format!("general/{day}.json"), format!("[{messages}]"))));
+    files
+}
+
+fn slack_message(ts: u64, text: &str) -> String {
+    format!(r#"{{"type":"message","user":"U1","text":"{text}","ts":"{ts}.000000"}}"#)
+}
+
+fn texts(world: &World, reader: &str, key: &str) -> Vec<String> {
+    let entry = world.newest(reader, key);
+    entry.turns.iter().map(|turn| turn.span.slice(&entry.text).unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_slack_folder_and_its_zip_are_one_and_the_newest_export_decides() {
+    let world = World::new();
+    let first = slack(&[("2024-05-01", &slack_message(1_714_557_600, "at four"))]);
+    first.iter().for_each(|(name, text)| world.put(&format!("export/{name}"), text));
+    world.put("export/general/attachments/a.png", b"\x89PNG\r\n\x1a\n");
+    world.put("export/note.txt", "A note that someone laid beside it.");
+    let report = world.import(|_| {});
+    assert_eq!((report.imported.len(), report.skipped.len(), report.totals.asides), (2, 0, 1), "{report:#?}");
+    let entries: Vec<(&str, &[u8])> = first.iter().map(|(name, text)| (name.as_str(), text.as_bytes())).collect();
+    world.put("export.zip", zip(&entries));
+    let again = world.import(|_| {});
+    assert_eq!((again.imported.len(), again.unchanged.len(), again.skipped.len()), (0, 3, 0), "{again:#?}");
+    let later = slack(&[
+        ("2024-05-01", &slack_message(1_714_557_600, "at five")),
+        ("2024-05-02", &slack_message(1_714_644_000, "and back")),
+    ]);
+    let newer = World { folder: tempfile::tempdir().unwrap(), ..world };
+    std::fs::create_dir(newer.path()).unwrap();
+    later.iter().for_each(|(name, text)| newer.put(name, text));
+    assert_eq!(newer.import(|_| {}).imported.len(), 1);
+    assert_eq!(texts(&newer, "slack", "C1"), ["at five", "and back"]);
+    // The older export, met again, takes nothing back.
+    newer.put("older/users.json", &first[0].1);
+    first.iter().for_each(|(name, text)| newer.put(&format!("older/{name}"), text));
+    newer.import_paths(&[newer.path().join("older")], |_| {});
+    assert_eq!(texts(&newer, "slack", "C1"), ["at five", "and back"]);
+}
+
+#[test]
+fn a_whatsapp_chat_that_grew_and_was_edited_is_the_same_source() {
+    let world = World::new();
+    let old = "[01.05.24, 10:00:00] Ana: where\n[01.05.24, 10:00:00] Ana: are you\n[13.05.24, 10:01:00] Bo: on board\n";
+    world.put("_chat.txt", old);
+    let first = world.import(|_| {});
+    let key = first.imported[0].key.clone();
+    world.put("_chat.txt", old.replace("on board", "This message was deleted.") + "[14.05.24, 9:00:00] Ana: ok\n");
+    let second = world.import(|_| {});
+    assert_eq!(
+        (second.imported.len(), second.imported[0].key.clone(), second.imported[0].version),
+        (1, key.clone(), 2)
+    );
+    assert_eq!(texts(&world, "whatsapp", &key), ["where", "are you", "", "ok"]);
+    let third = world.import(|_| {});
+    assert_eq!((third.imported.len(), third.unchanged.len()), (0, 1));
+}

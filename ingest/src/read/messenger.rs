@@ -21,6 +21,9 @@ pub(super) struct Messenger;
 /// Fields that hold attachments.
 const ATTACHED: &[&str] = &["photos", "videos", "audio_files", "files", "gifs", "media"];
 
+/// Folders of attachments beside the messages.
+const FOLDERS: &[&str] = &["photos", "videos", "audio", "files", "gifs", "media", "stickers_used"];
+
 impl Reader for Messenger {
     fn name(&self) -> &'static str {
         "messenger"
@@ -45,15 +48,19 @@ impl Reader for Messenger {
         folders.map(|(folder, _)| folder.trim_end_matches('/').to_owned()).collect()
     }
 
+    fn takes(&self, name: &str) -> bool {
+        name.split_once('/').map_or_else(|| number_of(name).is_some(), |(folder, _)| FOLDERS.contains(&folder))
+    }
+
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
         let mut parts: Vec<(u32, &Part)> =
-            input.parts.iter().filter_map(|part| Some((number_of(part)?, part))).collect();
+            input.parts.iter().filter_map(|part| Some((number_of(&part.name)?, part))).collect();
         if parts.is_empty() {
             // One file of another name.
             parts.extend(input.parts.first().map(|part| (1, part)));
         }
         parts.sort_by_key(|(number, _)| *number);
-        // The other files of the folder are what the messages have attached.
+        // The other files are what the messages have attached.
         (parts.len()..input.parts.len()).try_for_each(|_| emit(Event::Aside))?;
         let mut thread = Thread::default();
         thread.chat.is_told_by_moment = true;
@@ -78,8 +85,8 @@ fn in_part(event: Event, part: &Part, input: &Input<'_>) -> Event {
 }
 
 /// `2` of `message_2.json`.
-fn number_of(part: &Part) -> Option<u32> {
-    part.name.strip_prefix("message_")?.strip_suffix(".json")?.parse().ok()
+fn number_of(name: &str) -> Option<u32> {
+    name.strip_prefix("message_")?.strip_suffix(".json")?.parse().ok()
 }
 
 #[derive(Default)]

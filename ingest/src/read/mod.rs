@@ -9,6 +9,7 @@
 //! | `codex` | Codex's session logs | a session | its id |
 //! | `discord` | DiscordChatExporter's JSON | a channel | its id |
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
+//! | `irc` | IRC logs | a file | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
@@ -29,6 +30,7 @@ mod claude_code;
 mod codex;
 mod companion;
 mod discord;
+mod irc;
 mod locomo;
 mod markdown;
 mod messages;
@@ -198,6 +200,11 @@ pub(crate) trait Reader: Sync {
     fn claims(&self, _names: &[&str]) -> Vec<String> {
         Vec::new()
     }
+    /// Whether a file below a folder it claimed is its own, by the path within the folder; any other is read
+    /// by itself.
+    fn takes(&self, _name: &str) -> bool {
+        true
+    }
     /// Whether its sources have keys of their own, so that several files may hold parts of one.
     fn has_keys(&self) -> bool {
         false
@@ -217,6 +224,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
     &discord::Discord,
+    &irc::Irc,
     &locomo::Locomo,
     &messenger::Messenger,
     &slack::Slack,
@@ -351,6 +359,8 @@ pub(crate) fn extension(name: &str) -> String {
     }
 }
 
+#[cfg(test)]
+mod damage;
 #[cfg(test)]
 mod real;
 

@@ -1,8 +1,8 @@
 //! Reads Slack: a workspace's export (a folder or ZIP), and channels as slackdump writes them.
 //!
 //! An export is one file a channel and day beside lists of users and channels: its reader claims the
-//! folder. A source is a channel; its days are read one by one. What is in the folder and is no part of
-//! an export is named, attachments are counted.
+//! folder. A source is a channel; its days are read one by one. Attachments are counted; what is in the
+//! folder and is no part of an export is read by itself.
 //!
 //! Format: Slack's standard export; slackdump's dump (`channel_id`) and archive (lines of `{"t":…}`).
 
@@ -70,6 +70,13 @@ impl Reader for Slack {
         folders.into_iter().collect()
     }
 
+    fn takes(&self, name: &str) -> bool {
+        match name.split_once('/') {
+            None => LISTS.contains(&name) || UNSAID.contains(&name),
+            Some((_, rest)) => is_day(rest) || is_upload(name) || is_upload(rest),
+        }
+    }
+
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
         match input.parts {
             [part] if !LISTS.contains(&part.name.as_str()) => {
@@ -102,16 +109,8 @@ fn export(parts: &[Part], input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> 
     for part in parts {
         match part.name.split_once('/') {
             Some((folder, day)) if is_day(day) => days.entry(folder).or_default().push(part),
-            Some((_, rest)) if rest.contains('/') || is_upload(&part.name) => emit(Event::Aside)?,
-            _ if LISTS.contains(&part.name.as_str()) || UNSAID.contains(&part.name.as_str()) => {}
-            _ => {
-                let reason = "no part of the Slack export around it";
-                emit(Event::Trouble(Trouble::new(
-                    &part.name,
-                    reason,
-                    "move it out of the export's folder to import it",
-                )))?;
-            }
+            Some(_) => emit(Event::Aside)?,
+            _ => {}
         }
     }
     if days.is_empty() {
