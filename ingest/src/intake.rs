@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use crate::archive::{self, Listed, Part};
 use crate::decode::{self, Trouble};
@@ -56,15 +57,43 @@ pub(crate) enum Met {
 /// Takes what is met; an error from it ends the import.
 pub(crate) type Take<'a> = dyn FnMut(Met) -> Result<()> + 'a;
 
-/// A file with its names.
+/// A file among those it is listed with, by its path within the argument or archive (`part.name`).
 #[derive(Clone)]
 struct Named {
-    /// Its path within the argument or archive that it is listed with.
-    name: String,
+    part: Part,
+    whence: Whence,
+}
+
+/// Where a file is: an archive may have a million, which share what stands before their names.
+#[derive(Clone)]
+enum Whence {
+    /// On disk.
+    Disk(Box<Names>),
+    /// In this archive.
+    Archive(Rc<Names>),
+}
+
+/// What a file is called.
+#[derive(Clone)]
+struct Names {
     shown: String,
     relative: String,
     key: String,
-    part: Part,
+}
+
+impl Named {
+    fn names(&self) -> Names {
+        match &self.whence {
+            Whence::Disk(names) => (**names).clone(),
+            Whence::Archive(archive) => within(archive, &self.part.name),
+        }
+    }
+}
+
+/// The names of an entry of an archive.
+fn within(archive: &Names, name: &str) -> Names {
+    let below = |outer: &str| format!("{outer}!/{name}");
+    Names { shown: below(&archive.shown), relative: below(&archive.relative), key: below(&archive.key) }
 }
 
 /// Meets everything in `files`, in their order; `format` forces a reader.
@@ -78,11 +107,12 @@ pub(crate) fn meet(files: &[Found], format: Option<&'static dyn Reader>, take: &
         let (group, others) = rest.split_at(n);
         rest = others;
         let named = group.iter().map(|file| Named {
-            name: file.relative.clone(),
-            shown: file.path.display().to_string(),
-            relative: file.relative.clone(),
-            key: file.key.clone(),
             part: Part::file(file.relative.clone(), &file.path, file.n_bytes),
+            whence: Whence::Disk(Box::new(Names {
+                shown: file.path.display().to_string(),
+                relative: file.relative.clone(),
+                key: file.key.clone(),
+            })),
         });
         let mut walk = Walk { format, label: &first.label, take };
         walk.group(named.collect(), 0)?;
@@ -104,7 +134,9 @@ impl Walk<'_, '_> {
             return files.iter().try_for_each(|file| self.file(file, depth));
         }
         let claim_of = |file: &Named| {
-            claims.iter().position(|(folder, reader)| below(folder, &file.name).is_some_and(|name| reader.takes(name)))
+            claims
+                .iter()
+                .position(|(folder, reader)| below(folder, &file.part.name).is_some_and(|name| reader.takes(name)))
         };
         let mut claimed: BTreeMap<usize, Vec<Named>> = BTreeMap::new();
         for file in &files {
@@ -127,7 +159,7 @@ impl Walk<'_, '_> {
 
     /// The folders that readers claim, outer ones first, none within another.
     fn claims(&self, files: &[Named]) -> Vec<(String, &'static dyn Reader)> {
-        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        let names: Vec<&str> = files.iter().map(|file| file.part.name.as_str()).collect();
         let mut all: Vec<(String, &'static dyn Reader)> = READERS
             .iter()
             .filter(|reader| self.format.is_none_or(|format| format.name() == reader.name()))
@@ -148,14 +180,15 @@ impl Walk<'_, '_> {
     fn folder(&mut self, folder: &str, reader: &'static dyn Reader, members: &[Named]) -> Result<()> {
         let Some(first) = members.first() else { return Ok(()) };
         let parts = members.iter().filter_map(|file| {
-            let name = below(folder, &file.name)?.to_owned();
+            let name = below(folder, &file.part.name)?.to_owned();
             Some(Part { name, ..file.part.clone() })
         });
-        let n_cut = first.name.len() - folder.len();
+        let n_cut = first.part.name.len() - folder.len();
+        let names = first.names();
         (self.take)(Met::Item(Item {
-            shown: cut(&first.shown, n_cut),
-            relative: cut(&first.relative, n_cut),
-            key: cut(&first.key, n_cut),
+            shown: cut(&names.shown, n_cut),
+            relative: cut(&names.relative, n_cut),
+            key: cut(&names.key, n_cut),
             label: self.label.to_owned(),
             parts: parts.collect(),
             reader,
@@ -194,19 +227,21 @@ impl Walk<'_, '_> {
         }
         let reader = match self.format {
             Some(reader) => Ok(reader),
-            None => read::choose(&Head::new(&head, &file.name)),
+            None => read::choose(&Head::new(&head, &file.part.name)),
         };
-        match reader {
-            Err(trouble) => self.trouble(file, false, trouble),
-            Ok(reader) => (self.take)(Met::Item(Item {
-                shown: file.shown.clone(),
-                relative: file.relative.clone(),
-                key: file.key.clone(),
-                label: self.label.to_owned(),
-                parts: vec![file.part.clone()],
-                reader,
-            })),
-        }
+        let reader = match reader {
+            Ok(reader) => reader,
+            Err(trouble) => return self.trouble(file, false, trouble),
+        };
+        let Names { shown, relative, key } = file.names();
+        (self.take)(Met::Item(Item {
+            shown,
+            relative,
+            key,
+            label: self.label.to_owned(),
+            parts: vec![file.part.clone()],
+            reader,
+        }))
     }
 
     /// Goes through the archive `file`.
@@ -215,10 +250,11 @@ impl Walk<'_, '_> {
             let reason = "a binary file (a document of an office program, or a book)";
             return self.trouble(file, false, Trouble::new("", reason, "convert it to text first"));
         }
+        let names = Rc::new(file.names());
         let n_named = listed.troubles.len().min(NAMED_MAX);
         for (name, trouble) in &listed.troubles[..n_named] {
-            let entry = if name.is_empty() { file.clone() } else { within(file, name, file.part.clone()) };
-            self.trouble(&entry, true, trouble.clone())?;
+            let Names { shown, relative, .. } = if name.is_empty() { file.names() } else { within(&names, name) };
+            (self.take)(Met::Trouble { shown, relative, is_unknown: true, trouble: trouble.clone() })?;
         }
         let n_more = listed.troubles.len() - n_named;
         if n_more > 0 {
@@ -229,25 +265,25 @@ impl Walk<'_, '_> {
         let mut parts: Vec<Named> = Vec::with_capacity(listed.parts.len());
         let mut n_deep = 0;
         for part in listed.parts {
-            let name = part.name.clone();
             let is_deep =
                 depth == archive::DEPTH_MAX && part.head(512).is_ok_and(|head| archive::pack_of(&head).is_some());
             if is_deep {
                 n_deep += 1;
             } else {
-                parts.push(within(file, &name, part));
+                parts.push(Named { part, whence: Whence::Archive(Rc::clone(&names)) });
             }
         }
         if n_deep > 0 {
             self.trouble(file, true, too_deep(n_deep))?;
         }
         // One fixed order, whatever the archive's.
-        parts.sort_by(|a, b| a.name.cmp(&b.name));
+        parts.sort_by(|a, b| a.part.name.cmp(&b.part.name));
         self.group(parts, depth)
     }
 
     fn trouble(&mut self, file: &Named, is_unknown: bool, trouble: Trouble) -> Result<()> {
-        (self.take)(Met::Trouble { shown: file.shown.clone(), relative: file.relative.clone(), is_unknown, trouble })
+        let Names { shown, relative, .. } = file.names();
+        (self.take)(Met::Trouble { shown, relative, is_unknown, trouble })
     }
 }
 
@@ -257,18 +293,6 @@ const DOCUMENT_NAMES: &[&str] = &["[Content_Types].xml", "mimetype", "META-INF/c
 fn too_deep(n: usize) -> Trouble {
     let reason = format!("{n} archives that lie in more than {} others", archive::DEPTH_MAX - 1);
     Trouble::new("", reason, "unpack the outer ones and import the folder")
-}
-
-/// An entry of the archive `file`.
-fn within(file: &Named, name: &str, part: Part) -> Named {
-    let below = |outer: &str| format!("{outer}!/{name}");
-    Named {
-        name: name.to_owned(),
-        shown: below(&file.shown),
-        relative: below(&file.relative),
-        key: below(&file.key),
-        part,
-    }
 }
 
 /// `name` as seen from `folder`; `None` where it does not lie below it.
