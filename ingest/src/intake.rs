@@ -157,23 +157,24 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The folders that readers claim, outer ones first, none within another.
+    /// The folders that readers claim, inner ones first: a file goes to the nearest that takes it. Of one
+    /// reader's claims an outer one holds the inner ones.
     fn claims(&self, files: &[Named]) -> Vec<(String, &'static dyn Reader)> {
         let names: Vec<&str> = files.iter().map(|file| file.part.name.as_str()).collect();
-        let mut all: Vec<(String, &'static dyn Reader)> = READERS
-            .iter()
-            .filter(|reader| self.format.is_none_or(|format| format.name() == reader.name()))
-            .flat_map(|reader| reader.claims(&names).into_iter().map(move |folder| (folder, *reader)))
-            .collect();
-        all.sort_by_key(|(folder, _)| folder.len());
-        let mut outer: Vec<(String, &'static dyn Reader)> = Vec::new();
-        for claim in all {
-            let is_inner = outer.iter().any(|(folder, _)| *folder == claim.0 || below(folder, &claim.0).is_some());
-            if !is_inner {
-                outer.push(claim);
+        let mut claims: Vec<(String, &'static dyn Reader)> = Vec::new();
+        for reader in READERS.iter().filter(|reader| self.format.is_none_or(|format| format.name() == reader.name())) {
+            let mut folders = reader.claims(&names);
+            folders.sort_by_key(String::len);
+            let mut outer: Vec<String> = Vec::new();
+            for folder in folders {
+                if !outer.iter().any(|outer| *outer == folder || below(outer, &folder).is_some()) {
+                    outer.push(folder);
+                }
             }
+            claims.extend(outer.into_iter().map(|folder| (folder, *reader)));
         }
-        outer
+        claims.sort_by_key(|(folder, _)| std::cmp::Reverse(folder.len()));
+        claims
     }
 
     /// Meets a claimed folder as one.

@@ -160,3 +160,22 @@ fn a_whatsapp_chat_that_grew_and_was_edited_is_the_same_source() {
     let third = world.import(|_| {});
     assert_eq!((third.imported.len(), third.unchanged.len()), (0, 1));
 }
+
+#[test]
+fn pictures_beside_an_unpacked_export_are_counted_and_others_are_named() {
+    let world = World::new();
+    let picture: &[u8] = b"\x89PNG\r\n\x1a\n\0\0";
+    world.put(
+        "chat/_chat.txt",
+        "[01.05.24, 10:00:00] Ana: see\n[01.05.24, 10:00:05] Ana: \u{200e}<attached: 1-PHOTO.png>\n",
+    );
+    world.put("chat/1-PHOTO.png", picture);
+    slack(&[("2024-05-01", &slack_message(1_714_557_600, "inner"))])
+        .iter()
+        .for_each(|(name, text)| world.put(&format!("chat/slack/{name}"), text));
+    world.put("other/alone.png", picture);
+    let report = world.import(|_| {});
+    assert_eq!((report.imported.len(), report.totals.asides), (2, 1), "{report:#?}");
+    assert_eq!(report.skipped.len(), 1);
+    assert!(report.skipped[0].file.ends_with("other/alone.png"));
+}

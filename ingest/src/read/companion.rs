@@ -1,8 +1,9 @@
 //! Knows the files that stand beside the conversations in an export and say nothing themselves.
 //!
-//! They are counted with the attachments: not read, and nothing wrong with them.
+//! They are counted with the attachments: not read, and nothing wrong with them. So are pictures, sound
+//! and films in the folder of an export that was unpacked.
 
-use super::{Emit, Event, Head, Input, Reader, file_name};
+use super::{Emit, Event, Head, Input, Reader, extension, file_name};
 use crate::error::Result;
 
 /// The reader of what need not be read.
@@ -17,6 +18,18 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("model_comparisons.json", &["conversation_id", "input"]),
     ("export_manifest.json", &["files", "version"]),
 ];
+
+/// Endings of pictures, sound and films.
+const MEDIA: &[&str] = &[
+    "png", "jpg", "jpeg", "gif", "webp", "heic", "bmp", "tgs", "mp4", "mov", "m4v", "webm", "3gp", "avi", "mp3", "m4a",
+    "ogg", "oga", "opus", "wav", "aac", "amr", "flac",
+];
+
+/// Whether a file of this name has its attachments beside it.
+fn is_export(name: &str) -> bool {
+    let is_whatsapp = name.starts_with("WhatsApp") && name.ends_with(".txt");
+    is_whatsapp || matches!(name, "conversations.json" | "conversations-000.json" | "_chat.txt" | "result.json")
+}
 
 impl Reader for Companion {
     fn name(&self) -> &'static str {
@@ -42,7 +55,18 @@ impl Reader for Companion {
         }
     }
 
-    fn read(&self, _input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        emit(Event::Aside)
+    fn claims(&self, names: &[&str]) -> Vec<String> {
+        let exports = names.iter().filter(|name| is_export(file_name(name)));
+        exports
+            .map(|name| name.strip_suffix(file_name(name)).unwrap_or_default().trim_end_matches('/').to_owned())
+            .collect()
+    }
+
+    fn takes(&self, name: &str) -> bool {
+        MEDIA.contains(&extension(name).as_str())
+    }
+
+    fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
+        input.parts.iter().try_for_each(|_| emit(Event::Aside))
     }
 }
