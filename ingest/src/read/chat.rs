@@ -24,6 +24,8 @@ pub(super) struct Chat;
 
 /// What a bad line's report says to do.
 const HINT: &str = "see docs/chat-jsonl.md; mend the line and import again";
+/// So many bad lines are named where they stand before the first message.
+const HELD_MAX: usize = 1000;
 /// A title is at most so many characters of the first message.
 const TITLE_CHARS_MAX: usize = 80;
 
@@ -64,6 +66,9 @@ impl Reader for Chat {
         let mut lines = Lines::new(&file, input.source_bytes_max);
         let mut places = Places::default();
         let mut is_complete = true;
+        // Lines before the first message wait: where there is none, the file is something else, in one line.
+        let mut held: Vec<Trouble> = Vec::new();
+        let mut n_bad = 0_u64;
         loop {
             match lines.next() {
                 Err(error) => return emit(Event::Trouble(unreadable(&error))),
@@ -72,13 +77,24 @@ impl Reader for Chat {
                     if let Err(trouble) = places.note(&line, input.source_bytes_max) {
                         // A bad line does not say whose it is: no conversation of this file is complete.
                         is_complete = false;
-                        emit(Event::Trouble(trouble))?;
+                        n_bad += 1;
+                        if places.conversations.is_empty() && held.len() < HELD_MAX {
+                            held.push(trouble);
+                        } else if !places.conversations.is_empty() {
+                            emit(Event::Trouble(trouble))?;
+                        }
+                    } else if !places.conversations.is_empty() {
+                        held.drain(..).try_for_each(|trouble| emit(Event::Trouble(trouble)))?;
                     }
                 }
             }
         }
         if places.conversations.is_empty() {
-            return emit(Event::Trouble(Trouble::new("", "no message in it", HINT)));
+            // The whole file is named, not a line: a mirror must know that nothing of it was read.
+            let first = held.first().map(|first| format!(": {}, {}", first.place, first.reason)).unwrap_or_default();
+            let more = if n_bad > 1 { format!(", and {} more lines", n_bad - 1) } else { String::new() };
+            let trouble = Trouble::new("", format!("no message in it{first}{more}"), HINT);
+            return emit(Event::Trouble(trouble));
         }
         let mut file = &file;
         for (key, place) in &places.conversations {

@@ -10,7 +10,8 @@ use index::model::Role;
 
 use super::said::{Conversation, Said, written};
 use super::{Emit, Event, Head, Input, Reader, records};
-use super::{empty, file_name, role_named};
+use super::{file_name, role_named};
+use crate::decode::Trouble;
 use crate::error::Result;
 use crate::json::{Value, array, field, text};
 
@@ -44,7 +45,7 @@ impl Reader for ClaudeCode {
         let mut sessions = Sessions::default();
         let (is_whole, n_replaced) = records::each_line(input, emit, &mut |line| sessions.line(line))?;
         if sessions.open.is_empty() {
-            return if is_whole { emit(Event::Trouble(empty())) } else { Ok(()) };
+            return emit(Event::Trouble(nothing_said()));
         }
         for (nth, mut chat) in sessions.open.into_iter().map(|session| session.chat).enumerate() {
             chat.is_cut = !is_whole;
@@ -184,6 +185,11 @@ impl Blocks {
         let all: Vec<&str> = self.words.iter().chain(&self.answers).map(String::as_str).collect();
         all.join("\n\n")
     }
+}
+
+/// The trouble of a log in which nothing was said.
+pub(super) fn nothing_said() -> Trouble {
+    Trouble::new("", "no message in it", "leave it out, or copy the session's log again")
 }
 
 fn asked(block: &Value<'_>) -> String {

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use index::model::Role;
 
-use super::claude_code::short;
+use super::claude_code::{nothing_said, short};
 use super::said::{Conversation, Said, written};
 use super::{Emit, Event, Head, Input, Reader, records};
-use super::{empty, file_name, role_named};
+use super::{file_name, role_named};
 use crate::error::Result;
 use crate::json::{Value, array, field, text};
 
@@ -43,8 +43,8 @@ impl Reader for Codex {
         let mut session = Session::default();
         let (is_whole, n_replaced) = records::each_line(input, emit, &mut |line| session.line(line))?;
         let mut chat = session.chat;
-        if chat.is_empty() && is_whole {
-            return emit(Event::Trouble(empty()));
+        if chat.is_empty() {
+            return emit(Event::Trouble(nothing_said()));
         }
         chat.is_cut = !is_whole;
         chat.n_replaced += n_replaced;
