@@ -59,8 +59,11 @@ pub(crate) fn not_a_text(head: &[u8]) -> Option<Trouble> {
         return Some(not_utf8(0, "UTF-16", "utf-16"));
     }
     let n_nul = head.iter().filter(|&&byte| byte == 0).count();
-    // A stray NUL is mended; one byte in twenty is a format of its own.
-    (n_nul > 0 && n_nul * 20 >= head.len()).then(|| Trouble::new("", "a binary file", "convert it to text first"))
+    let n_control = head.iter().filter(|&&byte| (1..9).contains(&byte) || (14..27).contains(&byte)).count();
+    // NULs are mended: they stand for lost characters. One byte in four is UTF-16 or a format of its own, and so
+    // is one in twenty beside other bytes that no text has.
+    let is_binary = n_nul > 0 && (n_nul * 4 >= head.len() || (n_control > 0 && n_nul * 20 >= head.len()));
+    is_binary.then(|| Trouble::new("", "a binary file", "convert it to text first"))
 }
 
 /// Decodes the whole of a file.
@@ -143,7 +146,7 @@ fn not_utf8(at: usize, guess: &str, from: &str) -> Trouble {
 }
 
 /// Replaces surrogates encoded as if they were characters (`ED A0..BF xx`), each by U+FFFD.
-fn mend_surrogates(mut bytes: Vec<u8>, n_replaced: &mut u64) -> Vec<u8> {
+pub(crate) fn mend_surrogates(mut bytes: Vec<u8>, n_replaced: &mut u64) -> Vec<u8> {
     let mut at = 0;
     while at + 2 < bytes.len() {
         if bytes[at] == 0xED && bytes[at + 1] >= 0xA0 && bytes[at + 1] <= 0xBF && bytes[at + 2] & 0xC0 == 0x80 {
@@ -185,6 +188,13 @@ mod tests {
         let decoded = decode(b"\xef\xbb\xbfone two three four five six\0seven".to_vec()).unwrap();
         assert_eq!(decoded.text, "one two three four five six\u{fffd}seven");
         assert_eq!(decoded.n_replaced, 1);
+    }
+
+    #[test]
+    fn a_text_with_many_nuls_is_told_from_a_binary_file() {
+        assert_eq!(decode(b"G\0 7 and G\0 9, ( 2\0 )".to_vec()).unwrap().n_replaced, 3);
+        assert!(decode(b"a\0b\0c\0d\0".to_vec()).is_err());
+        assert!(decode(b"GIMP\0 and some text\x01\x02 behind it\0\0".to_vec()).is_err());
     }
 
     #[test]

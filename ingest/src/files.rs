@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use walkdir::{DirEntry, WalkDir};
 
+use crate::archive::{DENSE_HINT, Dense};
 use crate::decode::Trouble;
 
 /// A file to read.
@@ -20,6 +21,8 @@ pub(crate) struct Found {
     pub key: String,
     /// Its bytes.
     pub n_bytes: u64,
+    /// The number of the import's argument it was found under.
+    pub argument: usize,
 }
 
 /// What was found under the import's arguments.
@@ -44,7 +47,7 @@ pub(crate) struct Listing {
 pub(crate) fn list(paths: &[PathBuf], collection: Option<&str>, store: &Path) -> Listing {
     let mut listing = Listing::default();
     let store = std::fs::canonicalize(store).unwrap_or_else(|_| store.to_path_buf());
-    for path in paths {
+    for (argument, path) in paths.iter().enumerate() {
         match std::fs::canonicalize(path) {
             Ok(canonical) if canonical == store => {
                 let trouble = Trouble::new("", "the store itself", "name the archive to import");
@@ -53,6 +56,7 @@ pub(crate) fn list(paths: &[PathBuf], collection: Option<&str>, store: &Path) ->
             Ok(canonical) => {
                 let before = (listing.files.len(), listing.troubles.len());
                 let label = list_one(path, &canonical, collection, &store, &mut listing);
+                listing.files[before.0..].iter_mut().for_each(|file| file.argument = argument);
                 if before == (listing.files.len(), listing.troubles.len()) {
                     listing.empty.push((path.clone(), label));
                 }
@@ -134,7 +138,7 @@ fn no_step(error: &walkdir::Error) -> Trouble {
 fn push(path: PathBuf, label: String, relative: String, key: String, listing: &mut Listing) {
     match std::fs::metadata(&path) {
         Ok(metadata) if metadata.is_file() => {
-            listing.files.push(Found { n_bytes: metadata.len(), path, label, relative, key })
+            listing.files.push(Found { n_bytes: metadata.len(), path, label, relative, key, argument: 0 })
         }
         Ok(_) => {
             let trouble = Trouble::new("", "neither a file nor a folder", "leave it out");
@@ -151,8 +155,11 @@ fn relative_name(path: &Path, root: &Path) -> String {
     parts.join("/")
 }
 
-/// A file or folder that the system refuses to open.
+/// A file or folder that the system refuses to open, or that breaks off while it is read.
 pub(crate) fn unreadable(error: &std::io::Error) -> Trouble {
+    if let Some(dense) = error.get_ref().and_then(|inner| inner.downcast_ref::<Dense>()) {
+        return Trouble::new("", dense.to_string(), DENSE_HINT);
+    }
     let hint = match error.kind() {
         std::io::ErrorKind::PermissionDenied => "allow this user to read it, then import it again",
         std::io::ErrorKind::NotFound => "a link or file whose target is gone: remove it or restore the target",

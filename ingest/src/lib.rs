@@ -9,12 +9,15 @@
 #![forbid(unsafe_code)]
 
 mod annotate;
+mod archive;
 mod chunk;
 mod decode;
 mod edges;
 mod embed;
 mod error;
 mod files;
+mod intake;
+mod json;
 mod mirror;
 pub mod models;
 mod pipeline;

@@ -150,7 +150,7 @@ pub(crate) fn gone(
     let is_unread = |source: &Source| {
         unread.iter().any(|path| {
             let below = source.path.strip_prefix(path.as_str());
-            path.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            path.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '!']))
         })
     };
     let mut gone = Vec::new();
@@ -196,6 +196,7 @@ mod tests {
             metadata: BTreeMap::new(),
             n_replaced: 0,
             is_complete: true,
+            part: None,
             body: DraftBody::Turns(Vec::new()),
         };
         (origin, draft)

@@ -86,6 +86,8 @@ pub struct Totals {
     pub hidden: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Attachments in archives, which are no text: pictures, sound, films.
+    pub asides: u64,
     /// Sources written.
     pub sources: u64,
     /// Their turns.

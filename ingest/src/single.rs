@@ -105,6 +105,7 @@ pub fn add_source(store: &Store, tools: &Tools<'_>, source: NewSource, actor: &s
         metadata,
         n_replaced,
         is_complete: true,
+        part: None,
         body,
     };
     let origin = Origin { file: String::new(), scope, reader, key, collection, path: String::new() };
@@ -147,6 +148,7 @@ pub fn append_turns(
         metadata: source.metadata,
         n_replaced,
         is_complete: true,
+        part: None,
         body,
     };
     let origin = Origin {

@@ -123,3 +123,19 @@ fn a_part_that_cannot_be_read_takes_no_turns_with_it() {
     world.import_paths(&paths[..1], mirror);
     assert_eq!(world.texts("deck"), ["two"]);
 }
+
+#[test]
+fn a_file_of_which_nothing_can_be_read_takes_nothing_away() {
+    let world = World::new();
+    world.put("a.jsonl", format!("{}{}", message("1", 0, "Kept."), message("2", 1, "Kept too.")));
+    world.import(|settings| settings.mirror = true);
+    world.put("a.jsonl", message("1", 0, "Kept."));
+    world.put("b.jsonl", "{\"conversation\":\"deck\",\"id\":\"2\",\"te\n");
+    let report = world.import(|settings| settings.mirror = true);
+    assert_eq!(report.skipped.len(), 1, "{report:#?}");
+    assert!(report.skipped[0].reason.starts_with("no message in it: line 1, "), "{report:#?}");
+    assert_eq!(world.texts("deck"), ["Kept.", "Kept too."]);
+    std::fs::remove_file(world.path().join("b.jsonl")).unwrap();
+    world.import(|settings| settings.mirror = true);
+    assert_eq!(world.texts("deck"), ["Kept."]);
+}

@@ -6,23 +6,26 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom};
 
 use index::model::{SourceKind, TimeOrigin, Timestamp};
 use serde_json::Value;
 
 use super::chat_line::{self, text_of};
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Input, Reader};
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
 use super::{extension, file_name, role_named, too_large};
 use crate::decode::Trouble;
 use crate::error::Result;
 use crate::files::unreadable;
+use crate::json::{Line, Lines};
 
 /// The reader of chat JSONL.
 pub(super) struct Chat;
 
 /// What a bad line's report says to do.
 const HINT: &str = "see docs/chat-jsonl.md; mend the line and import again";
+/// So many bad lines are named where they stand before the first message.
+const HELD_MAX: usize = 1000;
 /// A title is at most so many characters of the first message.
 const TITLE_CHARS_MAX: usize = 80;
 
@@ -35,11 +38,11 @@ impl Reader for Chat {
         true
     }
 
-    fn recognises(&self, head: &[u8], name: &str) -> u8 {
-        let is_jsonl = matches!(extension(name).as_str(), "jsonl" | "ndjson");
-        let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    fn recognises(&self, head: &Head<'_>) -> u8 {
+        let is_jsonl = matches!(extension(head.name).as_str(), "jsonl" | "ndjson");
+        let bytes = head.bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head.bytes);
         // The first lines that parse decide: a bad first line must not lose the others.
-        for line in head.split(|&byte| byte == b'\n').take(20) {
+        for line in bytes.split(|&byte| byte == b'\n').take(20) {
             let Ok(Value::Object(object)) = serde_json::from_slice::<Value>(line) else { continue };
             if object.contains_key("strata_chat") {
                 return 100;
@@ -54,13 +57,18 @@ impl Reader for Chat {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        let file = match File::open(input.path) {
-            Ok(file) => file,
+        // Read twice, and out of order: an entry of an archive is copied to a file first.
+        let opened = input.backing().and_then(|backing| Ok((backing.open()?, backing)));
+        let (file, _backing) = match opened {
+            Ok(opened) => opened,
             Err(error) => return emit(Event::Trouble(unreadable(&error))),
         };
-        let mut lines = Lines::new(file, input.source_bytes_max);
+        let mut lines = Lines::new(&file, input.source_bytes_max);
         let mut places = Places::default();
         let mut is_complete = true;
+        // Lines before the first message wait: where there is none, the file is something else, in one line.
+        let mut held: Vec<Trouble> = Vec::new();
+        let mut n_bad = 0_u64;
         loop {
             match lines.next() {
                 Err(error) => return emit(Event::Trouble(unreadable(&error))),
@@ -69,15 +77,26 @@ impl Reader for Chat {
                     if let Err(trouble) = places.note(&line, input.source_bytes_max) {
                         // A bad line does not say whose it is: no conversation of this file is complete.
                         is_complete = false;
-                        emit(Event::Trouble(trouble))?;
+                        n_bad += 1;
+                        if places.conversations.is_empty() && held.len() < HELD_MAX {
+                            held.push(trouble);
+                        } else if !places.conversations.is_empty() {
+                            emit(Event::Trouble(trouble))?;
+                        }
+                    } else if !places.conversations.is_empty() {
+                        held.drain(..).try_for_each(|trouble| emit(Event::Trouble(trouble)))?;
                     }
                 }
             }
         }
         if places.conversations.is_empty() {
-            return emit(Event::Trouble(Trouble::new("", "no message in it", HINT)));
+            // The whole file is named, not a line: a mirror must know that nothing of it was read.
+            let first = held.first().map(|first| format!(": {}, {}", first.place, first.reason)).unwrap_or_default();
+            let more = if n_bad > 1 { format!(", and {} more lines", n_bad - 1) } else { String::new() };
+            let trouble = Trouble::new("", format!("no message in it{first}{more}"), HINT);
+            return emit(Event::Trouble(trouble));
         }
-        let mut file = lines.reader.into_inner();
+        let mut file = &file;
         for (key, place) in &places.conversations {
             if place.n_bytes > input.source_bytes_max {
                 let name = key.as_deref().unwrap_or(input.name);
@@ -108,6 +127,7 @@ fn draft(input: &Input<'_>, key: Option<String>, turns: Vec<DraftTurn>) -> Draft
         metadata: BTreeMap::new(),
         n_replaced: 0,
         is_complete: true,
+        part: None,
         body: DraftBody::Turns(turns),
     }
 }
@@ -118,67 +138,6 @@ fn title(turns: &[DraftTurn], otherwise: &str) -> String {
     match line.char_indices().nth(TITLE_CHARS_MAX) {
         Some((at, _)) => format!("{}…", line[..at].trim_end()),
         None => line.to_owned(),
-    }
-}
-
-/// One line with its place.
-struct Line {
-    n: u64,
-    offset: u64,
-    /// Without the line end; cut where it is over the bound.
-    bytes: Vec<u8>,
-    /// Its whole length in bytes.
-    n_bytes: u64,
-}
-
-/// Reads lines in bounded memory.
-struct Lines {
-    reader: BufReader<File>,
-    n: u64,
-    offset: u64,
-    bytes_max: u64,
-}
-
-impl Lines {
-    fn new(file: File, bytes_max: u64) -> Self {
-        Self { reader: BufReader::with_capacity(1 << 18, file), n: 0, offset: 0, bytes_max }
-    }
-
-    fn next(&mut self) -> io::Result<Option<Line>> {
-        let mut bytes = Vec::new();
-        let limit = self.bytes_max.saturating_add(1);
-        let mut n_read = self.reader.by_ref().take(limit).read_until(b'\n', &mut bytes)? as u64;
-        if n_read == 0 {
-            return Ok(None);
-        }
-        if bytes.last() == Some(&b'\n') {
-            bytes.pop();
-        } else if n_read == limit {
-            n_read += skip_line(&mut self.reader)?;
-        }
-        let line = Line { n: self.n + 1, offset: self.offset, bytes, n_bytes: n_read };
-        self.n += 1;
-        self.offset += n_read;
-        Ok(Some(line))
-    }
-}
-
-fn skip_line(reader: &mut impl BufRead) -> io::Result<u64> {
-    let mut n_skipped = 0;
-    loop {
-        let buffer = reader.fill_buf()?;
-        if buffer.is_empty() {
-            return Ok(n_skipped);
-        }
-        let (n, done) = match buffer.iter().position(|&byte| byte == b'\n') {
-            Some(at) => (at + 1, true),
-            None => (buffer.len(), false),
-        };
-        reader.consume(n);
-        n_skipped += n as u64;
-        if done {
-            return Ok(n_skipped);
-        }
     }
 }
 
@@ -228,7 +187,7 @@ impl Places {
 }
 
 /// Reads one conversation's lines again. Lines that are bad were reported by the first pass.
-fn conversation(file: &mut File, place: &Place) -> io::Result<(Vec<DraftTurn>, u64)> {
+fn conversation(file: &mut &File, place: &Place) -> io::Result<(Vec<DraftTurn>, u64)> {
     let mut turns = Vec::with_capacity(place.lines.len());
     let mut ids = DerivedIds::default();
     let mut n_replaced = 0;
@@ -268,16 +227,19 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::archive::Part;
 
     fn read(bytes: &[u8]) -> (Vec<Draft>, Vec<Trouble>) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(bytes).unwrap();
         let (mut drafts, mut troubles) = (Vec::new(), Vec::new());
-        let input = Input { path: file.path(), name: "a.jsonl", source_bytes_max: 1000 };
+        let parts = [Part::file("a.jsonl", file.path(), bytes.len() as u64)];
+        let input = Input { parts: &parts, name: "a.jsonl", source_bytes_max: 1000 };
         let mut emit = |event| {
             match event {
                 Event::Draft(draft) => drafts.push(draft),
                 Event::Trouble(trouble) => troubles.push(trouble),
+                Event::Aside => {}
             }
             Ok(())
         };

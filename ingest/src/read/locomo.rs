@@ -6,21 +6,17 @@
 //! Format: Maharana et al., arXiv:2402.17753, `locomo10.json`.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fs::File;
-use std::io::BufReader;
 
 use chrono::NaiveDateTime;
 use index::model::{Role, SourceKind, TimeOrigin, Timestamp};
-use serde::Deserializer as _;
-use serde::de::{Error as _, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Input, Reader};
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
 use super::{extension, too_large};
 use crate::decode::Trouble;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files::unreadable;
+use crate::json::{Pull, Record};
 
 /// The reader of LoCoMo.
 pub(super) struct Locomo;
@@ -34,8 +30,8 @@ impl Reader for Locomo {
         true
     }
 
-    fn recognises(&self, head: &[u8], name: &str) -> u8 {
-        let head = String::from_utf8_lossy(head);
+    fn recognises(&self, head: &Head<'_>) -> u8 {
+        let (head, name) = (String::from_utf8_lossy(head.bytes), head.name);
         let is_array = head.trim_start_matches('\u{feff}').trim_start().starts_with('[');
         let is_json = extension(name) == "json";
         // The questions may come first and fill the head; `sample_id` may come last.
@@ -46,62 +42,47 @@ impl Reader for Locomo {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        let file = match File::open(input.path) {
+        let file = match input.open() {
             Ok(file) => file,
             Err(error) => return emit(Event::Trouble(unreadable(&error))),
         };
-        let mut json = serde_json::Deserializer::from_reader(BufReader::new(file));
-        let mut stopped = None;
+        let mut samples = Pull::new(file, input.source_bytes_max);
         let mut n_samples = 0;
-        let samples = Samples { input, emit, stopped: &mut stopped, n_samples: &mut n_samples };
-        let read = json.deserialize_seq(samples).and_then(|()| json.end());
-        if let Some(error) = stopped {
-            return Err(error);
-        }
-        match read {
-            Ok(()) if n_samples == 0 => emit(Event::Trouble(super::empty())),
-            Ok(()) => Ok(()),
-            Err(error) => emit(Event::Trouble(Trouble::new(
-                format!("line {}", error.line()),
-                format!("not a JSON array of samples: {error}"),
-                "fetch the file again: samples before this place went in",
-            ))),
-        }
-    }
-}
-
-/// Hands on sample after sample while the array is parsed.
-struct Samples<'a, 'e> {
-    input: &'a Input<'a>,
-    emit: &'a mut Emit<'e>,
-    stopped: &'a mut Option<Error>,
-    n_samples: &'a mut u64,
-}
-
-impl<'de> Visitor<'de> for Samples<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of samples")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut samples: A) -> std::result::Result<(), A::Error> {
-        while let Some(sample) = samples.next_element::<Value>()? {
-            *self.n_samples += 1;
-            let event = match draft(sample, self.input.source_bytes_max) {
-                Ok(draft) => Event::Draft(draft),
-                Err((place, reason)) => Event::Trouble(Trouble {
-                    place: place.unwrap_or_else(|| format!("sample {}", self.n_samples)),
-                    reason,
-                    hint: "a sample is {sample_id, conversation: {session_1, session_1_date_time, …}}".to_owned(),
-                }),
+        let mut ended = samples.enter();
+        while ended.is_ok() {
+            let sample = match samples.next_element() {
+                Ok(true) => samples.value(),
+                Ok(false) if n_samples == 0 => return emit(Event::Trouble(super::empty())),
+                Ok(false) => return Ok(()),
+                Err(bad) => Err(bad),
             };
-            if let Err(error) = (self.emit)(event) {
-                *self.stopped = Some(error);
-                return Err(A::Error::custom("stopped"));
-            }
+            ended = match sample {
+                Ok(sample) => {
+                    n_samples += 1;
+                    emit(event(&sample, n_samples, input.source_bytes_max))?;
+                    Ok(())
+                }
+                Err(bad) => Err(bad),
+            };
         }
-        Ok(())
+        ended.or_else(|bad| emit(Event::Trouble(bad.trouble())))
+    }
+}
+
+fn event(sample: &Record<'_>, n: u64, bytes_max: u64) -> Event {
+    let Some(bytes) = sample.bytes else {
+        return Event::Trouble(too_large(&sample.place(), sample.n_bytes, bytes_max));
+    };
+    let read = serde_json::from_slice(bytes)
+        .map_err(|error| (Some(sample.place()), format!("not JSON: {error}")))
+        .and_then(|value| draft(value, bytes_max));
+    match read {
+        Ok(draft) => Event::Draft(draft),
+        Err((place, reason)) => Event::Trouble(Trouble {
+            place: place.unwrap_or_else(|| format!("sample {n}")),
+            reason,
+            hint: "a sample is {sample_id, conversation: {session_1, session_1_date_time, …}}".to_owned(),
+        }),
     }
 }
 
@@ -132,6 +113,7 @@ fn draft(mut sample: Value, bytes_max: u64) -> std::result::Result<Draft, Bad> {
         metadata: BTreeMap::new(),
         n_replaced: 0,
         is_complete: true,
+        part: None,
         body: DraftBody::Turns(turns),
     })
 }
@@ -211,6 +193,7 @@ fn session_time(text: &str) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::archive::Part;
 
     #[test]
     fn session_times_are_read() {
@@ -229,8 +212,10 @@ mod tests {
             return;
         }
         let mut counts = Vec::new();
-        let input = Input { path: &path, name: "locomo.dev.json", source_bytes_max: 1 << 26 };
-        assert_eq!(super::super::choose(&path, "locomo.dev.json").unwrap().name(), "locomo");
+        let parts = [Part::file("locomo.dev.json", &path, path.metadata().unwrap().len())];
+        let input = Input { parts: &parts, name: "locomo.dev.json", source_bytes_max: 1 << 26 };
+        let head = parts[0].head(1 << 16).unwrap();
+        assert_eq!(super::super::choose(&Head::new(&head, "locomo.dev.json")).unwrap().name(), "locomo");
         Locomo
             .read(&input, &mut |event| {
                 let Event::Draft(Draft { body: DraftBody::Turns(turns), .. }) = event else { panic!() };

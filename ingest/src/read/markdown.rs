@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use index::model::SourceKind;
 use pulldown_cmark::{Event as Mark, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use super::{Draft, DraftBody, Emit, Event, Form, Input, Reader, extension, file_name, whole};
+use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, extension, file_name, whole};
 use crate::error::Result;
 
 /// So many headings are named in the metadata.
@@ -19,8 +19,8 @@ impl Reader for Markdown {
         "markdown"
     }
 
-    fn recognises(&self, _head: &[u8], name: &str) -> u8 {
-        match extension(name).as_str() {
+    fn recognises(&self, head: &Head<'_>) -> u8 {
+        match extension(head.name).as_str() {
             "md" | "markdown" | "mdown" | "mkd" => 80,
             _ => 0,
         }
@@ -51,6 +51,7 @@ impl Reader for Markdown {
             metadata,
             n_replaced: decoded.n_replaced,
             is_complete: true,
+            part: None,
             body: DraftBody::Text(decoded.text),
         }))
     }

@@ -2,33 +2,65 @@
 //!
 //! | reader | takes | a source is | key |
 //! |---|---|---|---|
-//! | `markdown` | `.md`, `.markdown` | a file | label/path |
 //! | `chat` | our chat JSONL (docs/chat-jsonl.md) | a conversation | `conversation` |
+//! | `chatgpt` | ChatGPT's `conversations.json`, also in shards | a conversation | `conversation_id` |
+//! | `claude` | Claude's `conversations.json` and projects | a conversation, a document | `uuid` |
+//! | `claude-code` | Claude Code's session logs | a session, an agent's part of one | `sessionId` |
+//! | `codex` | Codex's session logs | a session | its id |
+//! | `discord` | DiscordChatExporter's JSON | a channel | its id |
+//! | `companion` | what stands beside the conversations of an account's export | nothing | |
+//! | `irc` | IRC logs | a file | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
+//! | `markdown` | `.md`, `.markdown` | a file | label/path |
+//! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
+//! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
+//! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
+//! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
 //! | `transcript` | text with `User:`-like prefixes | a file | label/path |
+//! | `whatsapp` | WhatsApp's `_chat.txt` | a chat | digest of its first message |
 //! | `text` | `.txt`, `.rst`, `.log`, …, anything when forced | a file | label/path |
 //!
 //! To add one: a file here, a line in [`READERS`], an example with its `.expected` twin in `tests/data`.
 
 mod chat;
 mod chat_line;
+mod chatgpt;
+mod claude;
+mod claude_code;
+mod codex;
+mod companion;
+mod discord;
+mod irc;
 mod locomo;
 mod markdown;
+mod messages;
+mod messenger;
+mod records;
+mod said;
+mod slack;
+mod slack_message;
+mod telegram;
 mod text;
 mod transcript;
+mod tree;
+mod whatsapp;
+mod whatsapp_line;
+mod whatsapp_text;
 
 pub(crate) use markdown::options as markdown_options;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::Read;
-use std::path::Path;
+use std::io::{self, Read};
+use std::sync::Arc;
 
 use index::model::{IdHasher, Role, SourceKind, TimeOrigin, Timestamp};
 
+use crate::archive::{Backing, Part};
 use crate::decode::{self, Decoded, Trouble};
 use crate::error::Result;
 use crate::files::unreadable;
+use crate::json::Shape;
 
 /// One message as an archive gives it.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +122,8 @@ pub(crate) struct Draft {
     pub n_replaced: u64,
     /// Nothing of it was left out: a mirrored import may remove what it lacks.
     pub is_complete: bool,
+    /// Where it lies in a folder that its reader claimed, for a source without a key of its own.
+    pub part: Option<String>,
     /// Its text or turns.
     pub body: DraftBody,
 }
@@ -100,32 +134,82 @@ pub(crate) enum Event {
     Draft(Draft),
     /// Something that was left out, with its place.
     Trouble(Trouble),
+    /// Something that is not read and need not be: an attachment, an archive's index.
+    Aside,
 }
 
 /// Takes a reader's events; an error from it ends the reading.
 pub(crate) type Emit<'a> = dyn FnMut(Event) -> Result<()> + 'a;
 
-/// A file to read, and the bounds.
+/// What to read, and the bounds.
 pub(crate) struct Input<'a> {
-    /// Where it is.
-    pub path: &'a Path,
+    /// Its files: one, or all of a folder that the reader claimed, named within it.
+    pub parts: &'a [Part],
     /// Its name for people: the path within the import.
     pub name: &'a str,
     /// A source with more bytes is left out.
     pub source_bytes_max: u64,
 }
 
+impl Input<'_> {
+    /// Its one file, or the first.
+    fn part(&self) -> io::Result<&Part> {
+        self.parts.first().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    /// The bytes of its one file, from the beginning.
+    pub fn open(&self) -> io::Result<Box<dyn Read>> {
+        self.part()?.open()
+    }
+
+    /// Its one file as one that can be read out of order.
+    pub fn backing(&self) -> io::Result<Arc<Backing>> {
+        self.part()?.backing()
+    }
+}
+
+/// The first bytes of a file, which say whose it is.
+pub(crate) struct Head<'a> {
+    /// At most [`decode::HEAD_BYTES`] of them.
+    pub bytes: &'a [u8],
+    /// The file's path within the import or its archive.
+    pub name: &'a str,
+    shape: OnceCell<Shape>,
+}
+
+impl<'a> Head<'a> {
+    /// The head of the file `name`.
+    pub fn new(bytes: &'a [u8], name: &'a str) -> Self {
+        Self { bytes, name, shape: OnceCell::new() }
+    }
+
+    /// The names in it, where it is JSON.
+    pub fn shape(&self) -> &Shape {
+        self.shape.get_or_init(|| Shape::of(self.bytes))
+    }
+}
+
 /// SEAM: a source format.
 pub(crate) trait Reader: Sync {
     /// Its name: part of a source's identity.
     fn name(&self) -> &'static str;
-    /// How sure it is, 0 to 100, that a file named `name` and starting with `head` is its own.
-    fn recognises(&self, head: &[u8], name: &str) -> u8;
+    /// How sure it is, 0 to 100, that a file is its own.
+    fn recognises(&self, head: &Head<'_>) -> u8;
+    /// The folders it reads as one archive each, given the paths of all files that are listed together;
+    /// the empty path is the outermost one.
+    fn claims(&self, _names: &[&str]) -> Vec<String> {
+        Vec::new()
+    }
+    /// Whether a file below a folder it claimed is its own, by the path within the folder; any other is read
+    /// by itself.
+    fn takes(&self, _name: &str) -> bool {
+        true
+    }
     /// Whether its sources have keys of their own, so that several files may hold parts of one.
     fn has_keys(&self) -> bool {
         false
     }
-    /// Reads a file source by source; memory is bounded by the largest source.
+    /// Reads a file, or a folder it claimed, source by source; memory is bounded by the largest source.
     ///
     /// # Errors
     /// Only what `emit` returns: what is wrong with the file goes through `emit`.
@@ -133,8 +217,25 @@ pub(crate) trait Reader: Sync {
 }
 
 /// Every reader; among equally sure ones the first is taken.
-pub(crate) const READERS: &[&dyn Reader] =
-    &[&chat::Chat, &locomo::Locomo, &markdown::Markdown, &transcript::Transcript, &text::Text];
+pub(crate) const READERS: &[&dyn Reader] = &[
+    &chat::Chat,
+    &chatgpt::ChatGpt,
+    &claude::Claude,
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &discord::Discord,
+    &irc::Irc,
+    &locomo::Locomo,
+    &messenger::Messenger,
+    &slack::Slack,
+    &telegram::Telegram,
+    &whatsapp::WhatsApp,
+    &markdown::Markdown,
+    &transcript::Transcript,
+    &text::Text,
+    &messages::Messages,
+    &companion::Companion,
+];
 
 /// The names of the readers, for `--format`.
 pub fn names() -> Vec<&'static str> {
@@ -148,21 +249,20 @@ pub(crate) fn reader(name: &str) -> Option<&'static dyn Reader> {
 
 /// Whether a file of this name may hold sources with keys of their own, whatever is in it now.
 pub(crate) fn may_have_keys(name: &str) -> bool {
-    matches!(extension(name).as_str(), "jsonl" | "ndjson" | "json")
+    matches!(extension(name).as_str(), "jsonl" | "ndjson" | "json" | "zip" | "gz" | "tgz" | "zst" | "tar")
 }
 
 /// The reader that is surest of a file, or why there is none.
-pub(crate) fn choose(path: &Path, name: &str) -> std::result::Result<&'static dyn Reader, Trouble> {
-    let head = head(path)?;
-    if head.is_empty() {
+pub(crate) fn choose(head: &Head<'_>) -> std::result::Result<&'static dyn Reader, Trouble> {
+    if head.bytes.is_empty() {
         return Err(empty());
     }
-    if let Some(trouble) = decode::not_a_text(&head) {
+    if let Some(trouble) = decode::not_a_text(head.bytes) {
         return Err(trouble);
     }
     let mut best: Option<(u8, &'static dyn Reader)> = None;
     for reader in READERS.iter().copied() {
-        let sure = reader.recognises(&head, name);
+        let sure = reader.recognises(head);
         if sure > best.map_or(0, |(sure, _)| sure) {
             best = Some((sure, reader));
         }
@@ -170,14 +270,6 @@ pub(crate) fn choose(path: &Path, name: &str) -> std::result::Result<&'static dy
     best.map(|(_, reader)| reader).ok_or_else(|| {
         Trouble::new("", "no reader knows this format", "name one with --format, for example --format text")
     })
-}
-
-fn head(path: &Path) -> std::result::Result<Vec<u8>, Trouble> {
-    let mut head = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(decode::HEAD_BYTES as u64).read_to_end(&mut head))
-        .map_err(|error| unreadable(&error))?;
-    Ok(head)
 }
 
 /// The trouble of a file without text.
@@ -196,19 +288,28 @@ pub(crate) fn too_large(place: &str, n_bytes: u64, bytes_max: u64) -> Trouble {
 
 /// Reads and decodes the whole of a file within the bound.
 pub(crate) fn whole(input: &Input<'_>) -> std::result::Result<Decoded, Trouble> {
-    let mut file = File::open(input.path).map_err(|error| unreadable(&error))?;
-    let n_bytes = file.metadata().map_err(|error| unreadable(&error))?.len();
-    if n_bytes > input.source_bytes_max {
-        return Err(too_large("", n_bytes, input.source_bytes_max));
-    }
-    let mut bytes = Vec::new();
-    // A file that grows while it is read stays within the bound too.
-    file.by_ref().take(input.source_bytes_max).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    let decoded = decode::decode(bytes)?;
+    let decoded = decode::decode(whole_bytes(input)?)?;
     if decoded.text.trim().is_empty() {
         return Err(empty());
     }
     Ok(decoded)
+}
+
+/// Reads the whole of a file within the bound.
+fn whole_bytes(input: &Input<'_>) -> std::result::Result<Vec<u8>, Trouble> {
+    let bytes_max = input.source_bytes_max;
+    let part = input.part().map_err(|error| unreadable(&error))?;
+    if let Some(n_bytes) = part.n_bytes.filter(|n_bytes| *n_bytes > bytes_max) {
+        return Err(too_large("", n_bytes, bytes_max));
+    }
+    let mut bytes = Vec::new();
+    // A file that grows while it is read, or that says nothing of its length, stays within the bound too.
+    let reader = part.open().map_err(|error| unreadable(&error))?;
+    reader.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(too_large("", bytes.len() as u64, bytes_max));
+    }
+    Ok(bytes)
 }
 
 /// Reads a name of a role as archives write it.
@@ -225,7 +326,7 @@ pub(crate) fn role_named(name: &str) -> Role {
 /// Gives turns without an id one that says what they are: digest of (author, role, time, text, n-th of these).
 ///
 /// Two exports of one conversation then agree on it, which is what their union goes by.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(crate) struct DerivedIds {
     seen: HashMap<[u8; 16], u32>,
 }
@@ -259,29 +360,51 @@ pub(crate) fn extension(name: &str) -> String {
 }
 
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod real;
+
+#[cfg(test)]
 mod tests {
     use std::fmt::Write;
+    use std::path::Path;
 
     use expect_test::expect_file;
 
     use super::*;
+    use crate::files;
+    use crate::intake::{self, Met};
 
-    /// Prints what a reader makes of a file, so that it can be compared.
-    fn print(reader: &dyn Reader, path: &Path, name: &str) -> String {
+    /// What is met in a file or folder, and what its readers make of it, so that it can be compared.
+    fn print(path: &Path, readers: &mut Vec<&'static str>) -> String {
         let mut out = String::new();
-        let input = Input { path, name, source_bytes_max: 1 << 20 };
-        reader
-            .read(&input, &mut |event| {
-                match event {
-                    Event::Trouble(t) => {
-                        writeln!(out, "trouble at {:?}: {} ({})", t.place, t.reason, t.hint).unwrap();
-                    }
-                    Event::Draft(draft) => print_draft(&draft, &mut out),
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let listing = files::list(&[path.to_owned()], Some(&name), Path::new("/no/store"));
+        intake::meet(&listing.files, None, &mut |met| {
+            match met {
+                Met::Item(item) => {
+                    readers.push(item.reader.name());
+                    let input = Input { parts: &item.parts, name: &item.relative, source_bytes_max: 1 << 20 };
+                    item.reader.read(&input, &mut |event| {
+                        match event {
+                            Event::Trouble(t) => print_trouble(&item.relative, &t, &mut out),
+                            Event::Draft(draft) => print_draft(&draft, &mut out),
+                            Event::Aside => out += "aside\n",
+                        }
+                        Ok(())
+                    })?;
                 }
-                Ok(())
-            })
-            .unwrap();
+                Met::Trouble { relative, trouble, .. } => print_trouble(&relative, &trouble, &mut out),
+                Met::Aside | Met::Done(..) => {}
+            }
+            Ok(())
+        })
+        .unwrap();
         out
+    }
+
+    fn print_trouble(file: &str, Trouble { place, reason, hint }: &Trouble, out: &mut String) {
+        writeln!(out, "trouble in {file} at {place:?}: {reason} ({hint})").unwrap();
     }
 
     fn print_draft(draft: &Draft, out: &mut String) {
@@ -325,6 +448,7 @@ mod tests {
         let mut n_examples = 0;
         for reader in READERS {
             let folder = root.join(reader.name());
+            assert!(folder.is_dir(), "{} has no example", reader.name());
             let mut files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
             files.sort();
             for path in files {
@@ -332,9 +456,10 @@ mod tests {
                     continue;
                 }
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
-                let chosen = choose(&path, &name).unwrap();
-                assert_eq!(chosen.name(), reader.name(), "{name} went to another reader");
-                expect_file![path.with_file_name(format!("{name}.expected"))].assert_eq(&print(*reader, &path, &name));
+                let mut readers = Vec::new();
+                let printed = print(&path, &mut readers);
+                assert!(readers.iter().all(|name| *name == reader.name()), "{name} went to {readers:?}");
+                expect_file![path.with_file_name(format!("{name}.expected"))].assert_eq(&printed);
                 n_examples += 1;
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use index::model::SourceKind;
 
-use super::{Draft, DraftBody, Emit, Event, Form, Input, Reader, extension, file_name, whole};
+use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, extension, file_name, whole};
 use crate::error::Result;
 
 /// Endings of files that are prose; anything else only when forced.
@@ -20,8 +20,8 @@ impl Reader for Text {
         "text"
     }
 
-    fn recognises(&self, _head: &[u8], name: &str) -> u8 {
-        if EXTENSIONS.contains(&extension(name).as_str()) { 30 } else { 0 }
+    fn recognises(&self, head: &Head<'_>) -> u8 {
+        if EXTENSIONS.contains(&extension(head.name).as_str()) { 30 } else { 0 }
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
@@ -36,6 +36,7 @@ impl Reader for Text {
                 metadata: BTreeMap::new(),
                 n_replaced: decoded.n_replaced,
                 is_complete: true,
+                part: None,
                 body: DraftBody::Text(decoded.text),
             })),
         }

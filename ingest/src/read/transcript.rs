@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use index::model::{Role, SourceKind, TimeOrigin};
 use regex::Regex;
 
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Input, Reader};
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
 use super::{extension, file_name, role_named, whole};
 use crate::decode::Trouble;
 use crate::error::Result;
@@ -68,11 +68,11 @@ impl Reader for Transcript {
         "transcript"
     }
 
-    fn recognises(&self, head: &[u8], name: &str) -> u8 {
-        if !matches!(extension(name).as_str(), "txt" | "text" | "log" | "transcript" | "") {
+    fn recognises(&self, head: &Head<'_>) -> u8 {
+        if !matches!(extension(head.name).as_str(), "txt" | "text" | "log" | "transcript" | "") {
             return 0;
         }
-        let head = String::from_utf8_lossy(head);
+        let head = String::from_utf8_lossy(head.bytes);
         let speakers = speakers(&head);
         let n_turns: u32 = speakers.values().sum();
         let n_paragraphs = head.split("\n\n").filter(|p| !p.trim().is_empty()).count();
@@ -102,6 +102,7 @@ impl Reader for Transcript {
             metadata: BTreeMap::new(),
             n_replaced: decoded.n_replaced,
             is_complete: true,
+            part: None,
             body: DraftBody::Turns(turns),
         }))
     }
@@ -196,8 +197,9 @@ mod tests {
 
     #[test]
     fn prose_with_a_colon_is_no_transcript() {
-        assert_eq!(Transcript.recognises(b"Ingredients: flour.\nThen bake.\n\nNote: hot.\nNote: hot.", "a.txt"), 0);
-        assert!(Transcript.recognises(b"Ana: hi\nBo: hi\nAna: bye\nBo: bye", "a.txt") > 0);
+        let sure = |text: &str| Transcript.recognises(&Head::new(text.as_bytes(), "a.txt"));
+        assert_eq!(sure("Ingredients: flour.\nThen bake.\n\nNote: hot.\nNote: hot."), 0);
+        assert!(sure("Ana: hi\nBo: hi\nAna: bye\nBo: bye") > 0);
     }
 
     proptest! {

@@ -3,6 +3,8 @@
 //! Drafts are gathered until a segment is full; then the segment is written and forgotten. So memory
 //! is bounded by one segment and the largest source, however long the archive is.
 
+mod reading;
+
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,11 +16,10 @@ use rayon::prelude::*;
 
 use crate::decode::Trouble;
 use crate::error::{Error, Result};
-use crate::files::{self, Found};
 use crate::mirror::{self, Part, Parts};
 use crate::prepare::{Prepared, prepare};
 use crate::progress::Progress;
-use crate::read::{self, Draft, DraftBody, Event, Input, Reader};
+use crate::read::{Draft, DraftBody};
 use crate::report::{Deleted, Imported, Refused, Report, Skipped, Unchanged, share};
 use crate::settings::{ImportSettings, Tools};
 use crate::store::{self, Write, seconds_between};
@@ -131,37 +132,6 @@ impl<'a> Run<'a> {
         Rights { mirror: self.settings.mirror, undelete: self.settings.undelete }
     }
 
-    fn list(&mut self, paths: &[PathBuf]) -> Result<files::Listing> {
-        let listing = files::list(paths, self.settings.collection.as_deref(), self.store.path());
-        if !paths.is_empty() && listing.missing.len() == paths.len() {
-            return Err(Error::MissingPaths { paths: listing.missing });
-        }
-        let collection = self.settings.collection.as_deref();
-        for path in &listing.missing {
-            self.skip(&path.display().to_string(), mirror::missing(self.settings.mirror, collection));
-        }
-        for (path, label) in listing.empty.iter().filter(|_| self.settings.mirror) {
-            self.skip(&path.display().to_string(), mirror::nothing_found(label));
-        }
-        // One label may stand for several arguments: where one is missing or empty, none of it is gone.
-        let is_spared = |label: &str| {
-            let is_missing = !listing.missing.is_empty() && collection == Some(label);
-            is_missing || listing.empty.iter().any(|(_, empty)| empty == label)
-        };
-        self.labels = listing.labels.iter().filter(|label| !is_spared(label)).cloned().collect();
-        self.has_gap = !listing.missing.is_empty() || !listing.empty.is_empty() || !listing.troubles.is_empty();
-        for (path, relative, trouble) in &listing.troubles {
-            self.unread.push(relative.clone());
-            self.skip(&path.display().to_string(), trouble.clone());
-        }
-        let n_bytes = listing.files.iter().map(|file| file.n_bytes).sum();
-        self.report.totals.files = listing.files.len() as u64;
-        self.report.totals.hidden = listing.n_hidden;
-        self.report.totals.bytes = n_bytes;
-        self.progress.found(listing.files.len() as u64, n_bytes);
-        Ok(listing)
-    }
-
     fn skip(&mut self, file: &str, trouble: Trouble) {
         let Trouble { place, reason, hint } = trouble;
         self.report.skipped.push(Skipped { file: file.to_owned(), place, reason, hint });
@@ -169,106 +139,6 @@ impl<'a> Run<'a> {
 
     fn check_cancel(&self) -> Result<()> {
         if self.cancel.load(Ordering::Relaxed) { Err(Error::Cancelled) } else { Ok(()) }
-    }
-
-    fn files(&mut self, files: &[Found]) -> Result<()> {
-        for file in files {
-            self.check_cancel()?;
-            self.file(file)?;
-            self.progress.file(&file.path, file.n_bytes);
-        }
-        for (origin, draft) in self.parts.rest() {
-            self.gather(origin, draft)?;
-        }
-        self.settle()?;
-        self.flush()
-    }
-
-    /// Reads the archives of a mirrored import once to learn which conversations lie in several drafts.
-    fn count_parts(&mut self, files: &[Found]) -> Result<()> {
-        if !self.settings.mirror {
-            return Ok(());
-        }
-        let started = (self.tools.now)();
-        for file in files {
-            self.check_cancel()?;
-            let reader = match self.reader(file) {
-                Ok(reader) => reader,
-                Err(_) => {
-                    // What is empty or broken now may have held a conversation before.
-                    let is_named_so = read::may_have_keys(&file.relative);
-                    self.has_gap |= is_named_so || std::fs::File::open(&file.path).is_err();
-                    continue;
-                }
-            };
-            if !reader.has_keys() {
-                continue;
-            }
-            reader.read(&self.input(file), &mut |event| {
-                match event {
-                    Event::Draft(Draft { key: Some(key), .. }) => {
-                        self.parts.count(SourceId::of(self.settings.scope.as_str(), reader.name(), &key));
-                    }
-                    Event::Draft(_) => {}
-                    // A bad line is settled by its file's drafts; what is left out whole has no draft.
-                    Event::Trouble(trouble) => self.has_gap |= !trouble.place.starts_with("line "),
-                }
-                self.check_cancel()
-            })?;
-        }
-        self.parts.counted();
-        self.report.seconds.read += seconds_between(started, (self.tools.now)());
-        Ok(())
-    }
-
-    fn reader(&self, file: &Found) -> std::result::Result<&'static dyn Reader, Trouble> {
-        // The settings were checked: a forced format has its reader.
-        match self.settings.format.as_deref().and_then(read::reader) {
-            Some(reader) => Ok(reader),
-            None => read::choose(&file.path, &file.relative),
-        }
-    }
-
-    fn input<'f>(&self, file: &'f Found) -> Input<'f> {
-        Input { path: &file.path, name: &file.relative, source_bytes_max: self.settings.source_bytes_max }
-    }
-
-    fn file(&mut self, file: &Found) -> Result<()> {
-        let shown = file.path.display().to_string();
-        let reader = match self.reader(file) {
-            Ok(reader) => reader,
-            Err(trouble) => {
-                self.unread.push(file.relative.clone());
-                self.skip(&shown, trouble);
-                return Ok(());
-            }
-        };
-        let input = self.input(file);
-        let mut started = (self.tools.now)();
-        let read = reader.read(&input, &mut |event| {
-            self.report.seconds.read += seconds_between(started, (self.tools.now)());
-            match event {
-                Event::Trouble(trouble) => {
-                    self.unread.push(file.relative.clone());
-                    self.skip(&shown, trouble);
-                }
-                Event::Draft(draft) => {
-                    let origin = Origin {
-                        file: shown.clone(),
-                        scope: self.settings.scope.clone(),
-                        reader: reader.name().to_owned(),
-                        key: draft.key.clone().unwrap_or_else(|| file.key.clone()),
-                        collection: file.label.clone(),
-                        path: file.relative.clone(),
-                    };
-                    self.draft(origin, draft)?;
-                }
-            }
-            started = (self.tools.now)();
-            self.check_cancel()
-        });
-        self.report.seconds.read += seconds_between(started, (self.tools.now)());
-        read
     }
 
     /// Takes one draft: by its path, by its own key, or as a part of what is met again.
