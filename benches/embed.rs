@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use strata_benches::bench_store::Result;
 use strata_benches::{argument, machine, require_release, rounded, sentences};
 
-/// Sentences of about 22.5 tokens.
+/// Sentences of about 23.4 tokens.
 const N_SENTENCES: usize = 1_000;
 /// Passages of exactly `PASSAGE_TOKENS` tokens, special ones included.
 const N_PASSAGES: usize = 200;

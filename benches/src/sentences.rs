@@ -1,6 +1,6 @@
 //! English sentences of a seeded generator: the text that speed is measured on where no data set is at hand.
 //!
-//! About 22.5 word pieces a sentence, special ones included, of 6 to 50; some 330 words, names, numbers and rare
+//! About 23.4 word pieces a sentence, special ones included, of 6 to 50; some 330 words, names, numbers and rare
 //! words that are several pieces.
 
 const NAMES: [&str; 16] = [

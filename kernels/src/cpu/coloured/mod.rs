@@ -34,7 +34,7 @@
 //! **Work.** A full sweep reads every directed edge once: column 4 B, weight 4 B and, at a random place, the neighbour's
 //! label 4 B. 10⁷ edges are 240 MB a sweep, 12 ms at 20 GB/s of one core. What counts are the random reads: 2·10⁷ of a
 //! 4 MB array of labels. Local moving makes about 4.5 sweeps' worth of visits, refinement 2, aggregation 1, colours
-//! 1.5. Shares reached: `benches/results/kernels-leiden-large.md`.
+//! 1.5. Shares reached: `benches/results/kernels.md`.
 //!
 //! **Memory** beside the graph, which is borrowed: 37 B a node for moving or 41 B for refining, 24 B for masses, colours
 //! and labels; 8 B a directed edge of the first coarse level, twice while it is put together; 16 B, twice, of the last.

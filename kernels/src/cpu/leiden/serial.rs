@@ -6,8 +6,9 @@
 //! 7,400 visits of an edge in its first round and 4,700 in each later one, of which there are 1.7. Everything fits
 //! the first cache (12 kB of edges, 5 kB of state), so no byte moves beyond it; the chain of one sum is 5 cycles
 //! (a store that the next load waits for) and a visit of a node ends in about three branches that no one can
-//! foretell, 20 cycles each: 15,500 · 5 + 1,700 · 60 = 180,000 cycles, 60 µs at 3 GHz. Memory is 140 bytes a node
-//! and 24 an edge, kept from graph to graph; nothing is allocated but the labels.
+//! foretell, 20 cycles each: 15,500 · 5 + 1,700 · 60 = 180,000 cycles, 60 µs at 3 GHz; 103 µs were measured, all
+//! starts included (`benches/results/kernels.md`). Memory is 140 bytes a node and 24 an edge, kept from graph to
+//! graph; nothing is allocated but the labels.
 //!
 //! Why communities are connected without a last look. A round ends at a level where no node joins a part. Say a
 //! community fell into pieces there. Masses are above 0 (a node without edges is always alone) and so is `push`, so a
