@@ -11,6 +11,7 @@ use std::time::Instant;
 use kernels::{CsrGraph, LeidenSettings, LinkSettings, Quality, Rows, WEIGHT_ONE, open};
 use serde_json::{Value, json};
 use strata_benches::bench_store::Result;
+use strata_benches::random::Random;
 use strata_benches::{argument, machine, require_release, rounded};
 
 /// Rows of one link call of own documents.
@@ -218,7 +219,7 @@ fn read(path: &Path) -> Result<Documents> {
 fn build(n: usize) -> Result<Documents> {
     let backend = open("cpu")?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    let mut numbers = Numbers(2_026);
+    let mut numbers = Numbers(Random(2_026));
     let mut documents = Documents { link_seconds: Some(0.0), ..Documents::default() };
     for first in (0..n).step_by(CALL_DOCUMENTS) {
         let (mut rows, mut offsets) = (Vec::new(), vec![0_u32]);
@@ -262,17 +263,13 @@ fn document(rows: &mut Vec<f32>, numbers: &mut Numbers) {
     }
 }
 
-/// Numbers of a fixed sequence. Source: splitmix64.
-struct Numbers(u64);
+/// Numbers of a fixed sequence.
+struct Numbers(Random);
 
 impl Numbers {
     /// In `[0, 1)`.
     fn next(&mut self) -> f32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1 << 24) as f32
+        (self.0.bits() >> 40) as f32 / (1 << 24) as f32
     }
 
     fn below(&mut self, n: usize) -> usize {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use kernels::{CsrGraph, Vectors};
 use serde_json::{Value, json};
 use strata_benches::planted::{Planted, read};
+use strata_benches::random::Random;
 use strata_benches::{argument, machine};
 
 use crate::{Result, number};
@@ -16,38 +17,19 @@ pub const DIM: usize = 384;
 /// Topics that rows lie around.
 const N_TOPICS: u32 = 64;
 
-/// Seeded numbers. Source: Steele, Lea, Flood, «Fast splittable pseudorandom number generators» (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number from 0 to `n`, `n` not included.
-    pub fn below(&mut self, n: u32) -> u32 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u32
-    }
-
-    /// Four numbers between -1 and 1, evenly spread.
-    fn four(&mut self) -> [f32; 4] {
-        let bits = self.next();
-        [0, 16, 32, 48].map(|shift| f32::from((bits >> shift) as u16) / 32_768.0 - 1.0)
-    }
-
-    fn fill(&mut self, row: &mut [f32]) {
-        row.chunks_mut(4).for_each(|part| part.copy_from_slice(&self.four()[..part.len()]));
+/// Fills a row with numbers between -1 and 1, evenly spread, four of them from 64 bits.
+fn fill(random: &mut Random, row: &mut [f32]) {
+    for part in row.chunks_mut(4) {
+        let bits = random.bits();
+        let four = [0, 16, 32, 48].map(|shift| f32::from((bits >> shift) as u16) / 32_768.0 - 1.0);
+        part.copy_from_slice(&four[..part.len()]);
     }
 }
 
 /// `n` rows of unit length around topics: in a run of `run` rows there are a few topics, so that cosines spread.
 pub fn rows(n: usize, run: usize, seed: u64) -> Vectors {
     let mut topics = vec![0.0; N_TOPICS as usize * DIM];
-    Random(seed ^ 1).fill(&mut topics);
+    fill(&mut Random(seed ^ 1), &mut topics);
     let mut random = Random(seed);
     let mut data = vec![0.0; n * DIM];
     let mut few = [0; 4];
@@ -56,7 +38,7 @@ pub fn rows(n: usize, run: usize, seed: u64) -> Vectors {
             few = few.map(|_: u32| random.below(N_TOPICS));
         }
         let topic = few[random.below(4) as usize] as usize;
-        random.fill(row);
+        fill(&mut random, row);
         row.iter_mut().zip(&topics[topic * DIM..]).for_each(|(value, topic)| *value += topic);
         let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
         row.iter_mut().for_each(|value| *value /= length);

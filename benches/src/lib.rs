@@ -8,6 +8,7 @@ pub mod bench_store;
 pub mod locomo;
 pub mod machine;
 pub mod planted;
+pub mod random;
 pub mod sentences;
 
 use std::time::Duration;

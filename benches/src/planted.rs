@@ -9,6 +9,8 @@ use std::path::Path;
 
 use kernels::{CsrGraph, WEIGHT_ONE};
 
+use crate::random::Random;
+
 /// Bytes of a pair in the file.
 const PAIR_BYTES: usize = 8;
 
@@ -110,20 +112,6 @@ fn each_pair(path: &Path, n: u32, mut take: impl FnMut(u32, u32)) -> io::Result<
             return Err(io::Error::new(io::ErrorKind::InvalidData, format!("no edge of {n} nodes: {from}, {to}")));
         }
         take(from, to);
-    }
-}
-
-/// Seeded numbers. Source: Steele, Lea, Flood, «Fast splittable pseudorandom number generators» (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u32) -> u32 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^= z >> 31;
-        ((u128::from(z) * u128::from(n)) >> 64) as u32
     }
 }
 

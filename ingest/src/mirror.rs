@@ -171,12 +171,10 @@ pub(crate) fn gone(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use index::model::SourceKind;
 
     use super::*;
-    use crate::read::Form;
 
     fn draft(key: &str) -> (Origin, Draft) {
         let origin = Origin {
@@ -187,18 +185,8 @@ mod tests {
             collection: String::new(),
             path: String::new(),
         };
-        let draft = Draft {
-            key: Some(key.to_owned()),
-            title: String::new(),
-            kind: SourceKind::Conversation,
-            form: Form::Plain,
-            exported_at: None,
-            metadata: BTreeMap::new(),
-            n_replaced: 0,
-            is_complete: true,
-            part: None,
-            body: DraftBody::Turns(Vec::new()),
-        };
+        let body = DraftBody::Turns(Vec::new());
+        let draft = Draft { key: Some(key.to_owned()), ..Draft::new("", SourceKind::Conversation, body) };
         (origin, draft)
     }
 

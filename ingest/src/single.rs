@@ -9,7 +9,7 @@ use index::model::{Role, Scope, SourceId, SourceKind, SourceState, TimeOrigin, T
 use crate::error::{Error, Result};
 use crate::prepare::prepare;
 use crate::progress::Silent;
-use crate::read::{DerivedIds, Draft, DraftBody, DraftTurn, Form};
+use crate::read::{DerivedIds, Draft, DraftBody, DraftTurn};
 use crate::report::Seconds;
 use crate::settings::{ChunkSettings, Tools};
 use crate::store::{self, Write};
@@ -96,18 +96,7 @@ pub fn add_source(store: &Store, tools: &Tools<'_>, source: NewSource, actor: &s
         return Err(invalid("key", "a source needs a key of its own"));
     }
     let (body, n_replaced) = draft_body(kind, body)?;
-    let draft = Draft {
-        key: Some(key.clone()),
-        title,
-        kind,
-        form: Form::Plain,
-        exported_at,
-        metadata,
-        n_replaced,
-        is_complete: true,
-        part: None,
-        body,
-    };
+    let draft = Draft { key: Some(key.clone()), exported_at, metadata, n_replaced, ..Draft::new(title, kind, body) };
     let origin = Origin { file: String::new(), scope, reader, key, collection, path: String::new() };
     let rights = Rights { mirror: false, undelete };
     put(store, tools, origin, draft, rights, actor, "add")
@@ -140,16 +129,11 @@ pub fn append_turns(
     };
     let draft = Draft {
         key: Some(source.key.clone()),
-        title: source.title,
-        kind: source.kind,
-        form: Form::Plain,
         // What is appended is the newest word, whenever it was said.
         exported_at: newest.max(source.exported_at),
         metadata: source.metadata,
         n_replaced,
-        is_complete: true,
-        part: None,
-        body,
+        ..Draft::new(source.title, source.kind, body)
     };
     let origin = Origin {
         file: String::new(),

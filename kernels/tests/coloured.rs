@@ -1,25 +1,13 @@
 //! Large graphs through the public door, on every device that is built in and present.
 
-use kernels::{Backend, CsrGraph, LeidenSettings, Partition, Quality, WEIGHT_ONE, open, quality};
+use kernels::{CsrGraph, LeidenSettings, Partition, Quality, WEIGHT_ONE, quality};
+
+mod common;
+use common::{assert_connected, backends};
 
 const MODULARITY: Quality = Quality::Modularity { resolution: 1.0 };
 /// Graphs of more nodes are cut by the coloured rules.
 const SWITCH: u32 = 32_768;
-
-fn backends() -> Vec<Box<dyn Backend>> {
-    let mut found = Vec::new();
-    for device in ["cpu", "cuda:0", "metal:0"] {
-        match open(device) {
-            Ok(backend) => found.push(backend),
-            Err(error) => {
-                println!("skipped: {error}");
-                let required = std::env::var("REQUIRE_DEVICE").unwrap_or_default();
-                assert!(required.is_empty() || !device.starts_with(&required), "{device} is required");
-            }
-        }
-    }
-    found
-}
 
 /// Rings of `members` nodes, each ring with chords, and one edge from ring to ring.
 fn rings(n: u32, members: u32) -> CsrGraph {
@@ -48,29 +36,6 @@ fn rings(n: u32, members: u32) -> CsrGraph {
     }
     graph.weights = vec![WEIGHT_ONE; graph.columns.len()];
     graph
-}
-
-fn assert_connected(graph: &CsrGraph, found: &Partition) {
-    let mut seen = vec![false; graph.n()];
-    let mut n_pieces = 0;
-    for first in 0..graph.n() {
-        if seen[first] {
-            continue;
-        }
-        n_pieces += 1;
-        let mut open = vec![first];
-        seen[first] = true;
-        while let Some(node) = open.pop() {
-            for (other, _) in graph.edges(node) {
-                let other = other as usize;
-                if !seen[other] && found.labels[other] == found.labels[node] {
-                    seen[other] = true;
-                    open.push(other);
-                }
-            }
-        }
-    }
-    assert_eq!(n_pieces, found.n_communities(), "communities and their connected pieces");
 }
 
 #[test]

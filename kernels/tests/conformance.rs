@@ -2,27 +2,12 @@
 
 use std::path::PathBuf;
 
-use kernels::{
-    Backend, CsrGraph, LeidenSettings, LinkSettings, Neighbour, Partition, Quality, Rows, Vectors, WEIGHT_ONE, open,
-    quality,
-};
+use kernels::{CsrGraph, LeidenSettings, LinkSettings, Neighbour, Quality, Rows, Vectors, WEIGHT_ONE, open, quality};
+
+mod common;
+use common::{assert_connected, backends};
 
 const MODULARITY: Quality = Quality::Modularity { resolution: 1.0 };
-
-fn backends() -> Vec<Box<dyn Backend>> {
-    let mut found = Vec::new();
-    for device in ["cpu", "cuda:0", "metal:0"] {
-        match open(device) {
-            Ok(backend) => found.push(backend),
-            Err(error) => {
-                println!("skipped: {error}");
-                let required = std::env::var("REQUIRE_DEVICE").unwrap_or_default();
-                assert!(required.is_empty() || !device.starts_with(&required), "{device} is required");
-            }
-        }
-    }
-    found
-}
 
 fn settings(quality: Quality) -> LeidenSettings {
     LeidenSettings { quality, seed: 7, rounds_max: 10 }
@@ -315,29 +300,6 @@ fn weighted_graph(n: usize, edges: &[(u32, u32, i32)]) -> CsrGraph {
         graph.offsets.push(graph.columns.len() as u32);
     }
     graph
-}
-
-fn assert_connected(graph: &CsrGraph, partition: &Partition) {
-    let mut seen = vec![false; graph.n()];
-    let mut n_components = 0;
-    for first in 0..graph.n() {
-        if seen[first] {
-            continue;
-        }
-        n_components += 1;
-        seen[first] = true;
-        let mut open = vec![first];
-        while let Some(node) = open.pop() {
-            for (other, _) in graph.edges(node) {
-                let other = other as usize;
-                if !seen[other] && partition.labels[other] == partition.labels[node] {
-                    seen[other] = true;
-                    open.push(other);
-                }
-            }
-        }
-    }
-    assert_eq!(n_components, partition.n_communities(), "a community is in pieces");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::codec::{Codec, Pack, pack_of};
-use super::{ENTRIES_MAX, Part, Place, tarred, zipped};
+use super::{ENTRIES_MAX, Part, Place, inner_name, is_hidden, tarred, zipped};
 use crate::decode::Trouble;
 use crate::files::unreadable;
 
@@ -30,12 +30,20 @@ impl Listed {
         self.troubles.push((name.to_owned(), trouble));
     }
 
-    /// Notes an entry whose name leads out of the archive.
-    pub(super) fn leads_out(&mut self, name: &str) {
-        self.n_outside += 1;
-        if self.outside.len() < QUOTED_MAX {
-            self.outside.push(format!("{name:?}"));
+    /// The path below the archive of an entry called `given`; `None`, having noted why, where it is not read.
+    pub(super) fn admit(&mut self, given: &str) -> Option<String> {
+        let Some(name) = inner_name(given) else {
+            self.n_outside += 1;
+            if self.outside.len() < QUOTED_MAX {
+                self.outside.push(format!("{given:?}"));
+            }
+            return None;
+        };
+        if is_hidden(&name) {
+            self.n_hidden += 1;
+            return None;
         }
+        Some(name)
     }
 
     /// Notes that only the first of `n_entries` were listed.

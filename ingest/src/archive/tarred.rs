@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::list::Listed;
-use super::{Backing, ENTRIES_MAX, Part, Place, inner_name, is_hidden};
+use super::{Backing, ENTRIES_MAX, Part, Place};
 use crate::decode::Trouble;
 use crate::files::unreadable;
 
@@ -42,14 +42,7 @@ pub(super) fn entries(file: &Arc<Backing>) -> Listed {
             continue;
         }
         let given = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let Some(name) = inner_name(&given) else {
-            listed.leads_out(&given);
-            continue;
-        };
-        if is_hidden(&name) {
-            listed.n_hidden += 1;
-            continue;
-        }
+        let Some(name) = listed.admit(&given) else { continue };
         let (start, n_bytes) = (entry.raw_file_position(), entry.size());
         if !kind.is_file() && !kind.is_contiguous() {
             let what = if kind.is_symlink() || kind.is_hard_link() { "a link" } else { "neither file nor folder" };

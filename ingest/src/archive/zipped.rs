@@ -11,7 +11,7 @@ use zip::ZipArchive;
 
 use super::guard::{Guard, is_allowed};
 use super::list::Listed;
-use super::{Backing, Dense, ENTRIES_MAX, Part, Place, inner_name, is_hidden};
+use super::{Backing, Dense, ENTRIES_MAX, Part, Place};
 use crate::decode::Trouble;
 
 /// An entry of a ZIP archive.
@@ -98,14 +98,7 @@ pub(super) fn entries(file: Arc<Backing>) -> Listed {
         if entry.is_dir() || given.ends_with('/') {
             continue;
         }
-        let Some(name) = inner_name(&given) else {
-            listed.leads_out(&given);
-            continue;
-        };
-        if is_hidden(&name) {
-            listed.n_hidden += 1;
-            continue;
-        }
+        let Some(name) = listed.admit(&given) else { continue };
         match method(&entry) {
             Err(trouble) => listed.trouble(&name, trouble),
             Ok(method) => {

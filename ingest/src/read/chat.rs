@@ -4,7 +4,7 @@
 //! at a time by seeking. So conversations may interleave and only the largest one is ever in memory.
 //! Lines end in `\n` only; U+2028 and U+0085 are characters of a text.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -12,7 +12,7 @@ use index::model::{SourceKind, TimeOrigin, Timestamp};
 use serde_json::Value;
 
 use super::chat_line::{self, text_of};
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Head, Input, Reader};
 use super::{extension, file_name, role_named, too_large};
 use crate::decode::Trouble;
 use crate::error::Result;
@@ -118,18 +118,8 @@ impl Reader for Chat {
 }
 
 fn draft(input: &Input<'_>, key: Option<String>, turns: Vec<DraftTurn>) -> Draft {
-    Draft {
-        title: title(&turns, key.as_deref().unwrap_or(file_name(input.name))),
-        key,
-        kind: SourceKind::Conversation,
-        form: Form::Plain,
-        exported_at: None,
-        metadata: BTreeMap::new(),
-        n_replaced: 0,
-        is_complete: true,
-        part: None,
-        body: DraftBody::Turns(turns),
-    }
+    let title = title(&turns, key.as_deref().unwrap_or(file_name(input.name)));
+    Draft { key, ..Draft::new(title, SourceKind::Conversation, DraftBody::Turns(turns)) }
 }
 
 fn title(turns: &[DraftTurn], otherwise: &str) -> String {

@@ -171,17 +171,12 @@ fn project_file(project: &Value<'_>, file: &Value<'_>) -> Option<Draft> {
 fn document(key: String, content: &str, name: Option<&str>) -> Draft {
     let mut n_replaced = 0;
     let body = clean(content, &mut n_replaced).into_owned();
+    let draft = Draft::new(name.unwrap_or(&key), SourceKind::Document, DraftBody::Text(body));
     Draft {
-        title: name.map_or_else(|| key.clone(), str::to_owned),
         key: Some(key),
-        kind: SourceKind::Document,
         form: if name.is_some_and(|name| name.ends_with(".md")) { Form::Markdown } else { Form::Plain },
-        exported_at: None,
-        metadata: BTreeMap::new(),
         n_replaced,
-        is_complete: true,
-        part: None,
-        body: DraftBody::Text(body),
+        ..draft
     }
 }
 

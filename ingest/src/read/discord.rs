@@ -63,23 +63,7 @@ fn export(pull: &mut Pull<'_>, chat: &mut Conversation, emit: &mut Emit<'_>) -> 
                 let at = parse(bytes, &mut 0, |value| text(value).and_then(written));
                 chat.exported_at = at.ok().flatten().map(|(at, _)| at);
             }
-            "messages" if pull.kind()? == Some(Kind::Array) => {
-                pull.enter()?;
-                while pull.next_element()? {
-                    let record = pull.value()?;
-                    let place = record.place();
-                    let mut n_replaced = 0;
-                    let read = match record.bytes {
-                        Some(bytes) => parse(bytes, &mut n_replaced, |message| say(message, chat)),
-                        None => Err(format!("{} bytes in one message", record.n_bytes)),
-                    };
-                    chat.n_replaced += n_replaced;
-                    if let Err(reason) = read {
-                        chat.is_cut = true;
-                        emit(Event::Trouble(Trouble::new(place, reason, "the messages beside it went in")))?;
-                    }
-                }
-            }
+            "messages" if pull.kind()? == Some(Kind::Array) => chat.messages(pull, emit, say)?,
             _ => pull.skip()?,
         }
     }

@@ -11,7 +11,7 @@ use chrono::NaiveDateTime;
 use index::model::{Role, SourceKind, TimeOrigin, Timestamp};
 use serde_json::{Map, Value};
 
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Head, Input, Reader};
 use super::{extension, too_large};
 use crate::decode::Trouble;
 use crate::error::Result;
@@ -104,18 +104,8 @@ fn draft(mut sample: Value, bytes_max: u64) -> std::result::Result<Draft, Bad> {
     }
     let speakers: Vec<&str> =
         ["speaker_a", "speaker_b"].iter().filter_map(|name| conversation.get(*name).and_then(Value::as_str)).collect();
-    Ok(Draft {
-        title: if speakers.is_empty() { key.clone() } else { speakers.join(" and ") },
-        key: Some(key),
-        kind: SourceKind::Conversation,
-        form: Form::Plain,
-        exported_at: None,
-        metadata: BTreeMap::new(),
-        n_replaced: 0,
-        is_complete: true,
-        part: None,
-        body: DraftBody::Turns(turns),
-    })
+    let title = if speakers.is_empty() { key.clone() } else { speakers.join(" and ") };
+    Ok(Draft { key: Some(key), ..Draft::new(title, SourceKind::Conversation, DraftBody::Turns(turns)) })
 }
 
 fn turns(sample: &str, conversation: &Map<String, Value>) -> std::result::Result<Vec<DraftTurn>, String> {

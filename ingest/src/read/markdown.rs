@@ -43,16 +43,10 @@ impl Reader for Markdown {
             metadata.insert("headings".to_owned(), names.join("\n"));
         }
         emit(Event::Draft(Draft {
-            key: None,
-            title,
-            kind: SourceKind::Document,
             form: Form::Markdown,
-            exported_at: None,
             metadata,
             n_replaced: decoded.n_replaced,
-            is_complete: true,
-            part: None,
-            body: DraftBody::Text(decoded.text),
+            ..Draft::new(title, SourceKind::Document, DraftBody::Text(decoded.text))
         }))
     }
 }

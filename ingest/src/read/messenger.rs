@@ -105,21 +105,13 @@ impl Thread {
         while let Some(name) = pull.next_name()? {
             match name.as_str() {
                 "messages" if pull.kind()? == Some(Kind::Array) => {
-                    pull.enter()?;
-                    while pull.next_element()? {
-                        let record = pull.value()?;
-                        let place = record.place();
-                        let mut n_replaced = 0;
-                        let read = match record.bytes {
-                            Some(bytes) => parse(bytes, &mut n_replaced, |message| self.say(message)),
-                            None => Err(format!("{} bytes in one message", record.n_bytes)),
-                        };
-                        self.chat.n_replaced += n_replaced;
-                        if let Err(reason) = read {
-                            self.chat.is_cut = true;
-                            emit(Event::Trouble(Trouble::new(place, reason, "the messages beside it went in")))?;
+                    let Self { chat, first_at, last_at, .. } = self;
+                    chat.messages(pull, emit, |message, chat| {
+                        if let Some(at) = say(message, chat) {
+                            first_at.get_or_insert(at);
+                            *last_at = Some(at);
                         }
-                    }
+                    })?;
                 }
                 "participants" | "title" | "threadName" | "thread_path" => {
                     let (_, bytes) = pull.bounded()?;
@@ -143,43 +135,6 @@ impl Thread {
         }
     }
 
-    fn say(&mut self, message: &Value<'_>) {
-        let given = |names: [&str; 2]| names.into_iter().find_map(|name| text(field(message, name)));
-        let at = ["timestamp_ms", "timestamp"].into_iter().find_map(|name| number(field(message, name)));
-        if let Some(at) = at {
-            self.first_at.get_or_insert(at);
-            self.last_at = Some(at);
-        }
-        let is_true = |name: &str| *field(message, name) == Value::Bool(true);
-        let is_unsent = is_true("is_unsent") || is_true("isUnsent");
-        let share = field(message, "share");
-        let mut words: Vec<String> = Vec::new();
-        if !is_unsent {
-            words.extend(given(["content", "text"]).map(repaired));
-            words.extend(["share_text", "link"].into_iter().filter_map(|name| text(field(share, name)).map(repaired)));
-        }
-        let mut attached: Vec<String> = Vec::new();
-        for list in ATTACHED {
-            attached
-                .extend(array(field(message, list)).iter().filter_map(|file| text(field(file, "uri")).map(repaired)));
-        }
-        attached.extend(text(field(field(message, "sticker"), "uri")).map(repaired));
-        let mut metadata = BTreeMap::new();
-        if !attached.is_empty() {
-            metadata.insert("attachments".to_owned(), attached.join("\n"));
-        }
-        if is_unsent {
-            metadata.insert("deleted".to_owned(), "true".to_owned());
-        }
-        self.chat.say(Said {
-            author: &given(["sender_name", "senderName"]).map(repaired).unwrap_or_default(),
-            at: at.and_then(epoch),
-            text: &words.join("\n"),
-            metadata,
-            ..Said::default()
-        });
-    }
-
     fn finish(mut self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
         if self.chat.is_empty() {
             return if self.chat.is_cut { Ok(()) } else { emit(Event::Trouble(super::empty())) };
@@ -196,6 +151,40 @@ impl Thread {
         }
         emit(self.chat.finish(file_name(input.name), input.source_bytes_max))
     }
+}
+
+/// Takes a message; its time as it is written.
+fn say(message: &Value<'_>, chat: &mut Conversation) -> Option<f64> {
+    let given = |names: [&str; 2]| names.into_iter().find_map(|name| text(field(message, name)));
+    let at = ["timestamp_ms", "timestamp"].into_iter().find_map(|name| number(field(message, name)));
+    let is_true = |name: &str| *field(message, name) == Value::Bool(true);
+    let is_unsent = is_true("is_unsent") || is_true("isUnsent");
+    let share = field(message, "share");
+    let mut words: Vec<String> = Vec::new();
+    if !is_unsent {
+        words.extend(given(["content", "text"]).map(repaired));
+        words.extend(["share_text", "link"].into_iter().filter_map(|name| text(field(share, name)).map(repaired)));
+    }
+    let mut attached: Vec<String> = Vec::new();
+    for list in ATTACHED {
+        attached.extend(array(field(message, list)).iter().filter_map(|file| text(field(file, "uri")).map(repaired)));
+    }
+    attached.extend(text(field(field(message, "sticker"), "uri")).map(repaired));
+    let mut metadata = BTreeMap::new();
+    if !attached.is_empty() {
+        metadata.insert("attachments".to_owned(), attached.join("\n"));
+    }
+    if is_unsent {
+        metadata.insert("deleted".to_owned(), "true".to_owned());
+    }
+    chat.say(Said {
+        author: &given(["sender_name", "senderName"]).map(repaired).unwrap_or_default(),
+        at: at.and_then(epoch),
+        text: &words.join("\n"),
+        metadata,
+        ..Said::default()
+    });
+    at
 }
 
 /// A text whose UTF-8 bytes were written as Latin-1 characters, put right; any other as it is.

@@ -8,8 +8,10 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDateTime};
 use index::model::{IdHasher, Role, SourceKind, TimeOrigin, Timestamp};
 
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Event, Form, too_large};
-use crate::json::clean;
+use super::records::Stop;
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, too_large};
+use crate::decode::Trouble;
+use crate::json::{Pull, Value, clean, parse};
 
 /// A title is at most so many characters of the first message.
 const TITLE_CHARS_MAX: usize = 80;
@@ -119,6 +121,31 @@ impl Conversation {
         self.turns.reverse();
     }
 
+    /// Takes an array of messages; one that cannot be read is told, and those beside it go in.
+    pub fn messages(
+        &mut self,
+        pull: &mut Pull<'_>,
+        emit: &mut Emit<'_>,
+        mut say: impl FnMut(&Value<'_>, &mut Self),
+    ) -> Result<(), Stop> {
+        pull.enter()?;
+        while pull.next_element()? {
+            let record = pull.value()?;
+            let place = record.place();
+            let mut n_replaced = 0;
+            let read = match record.bytes {
+                Some(bytes) => parse(bytes, &mut n_replaced, |message| say(message, self)),
+                None => Err(format!("{} bytes in one message", record.n_bytes)),
+            };
+            self.n_replaced += n_replaced;
+            if let Err(reason) = read {
+                self.is_cut = true;
+                emit(Event::Trouble(Trouble::new(place, reason, "the messages beside it went in")))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The conversation as an event; `name` is its place and its title where nothing better is known. One
     /// in which nothing was said is no source.
     pub fn finish(self, name: &str, bytes_max: u64) -> Event {
@@ -129,17 +156,15 @@ impl Conversation {
             let place = self.title.clone().or_else(|| self.key.clone()).unwrap_or_else(|| name.to_owned());
             return Event::Trouble(too_large(&format!("conversation {place}"), self.n_bytes, bytes_max));
         }
+        let title = self.title.unwrap_or_else(|| first_line(&self.turns).unwrap_or_else(|| name.to_owned()));
         Event::Draft(Draft {
-            title: self.title.unwrap_or_else(|| first_line(&self.turns).unwrap_or_else(|| name.to_owned())),
             key: self.key,
-            kind: SourceKind::Conversation,
-            form: Form::Plain,
             exported_at: self.exported_at,
             metadata: self.metadata,
             n_replaced: self.n_replaced,
             is_complete: !self.is_cut,
             part: self.part,
-            body: DraftBody::Turns(self.turns),
+            ..Draft::new(title, SourceKind::Conversation, DraftBody::Turns(self.turns))
         })
     }
 }

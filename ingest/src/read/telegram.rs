@@ -78,7 +78,7 @@ fn object(
             "messages" if next == Some(Kind::Array) => {
                 is_chat = true;
                 // What was read of a chat before the damage goes in, with the archive's id if it was met.
-                if let Err(stop) = messages(pull, &mut chat, emit) {
+                if let Err(stop) = chat.messages(pull, emit, say) {
                     chat.is_cut = true;
                     done(chat, id.as_deref(), kind.as_deref(), input, emit)?;
                     return Err(stop);
@@ -128,25 +128,6 @@ fn done(
     ));
     chat.metadata.extend(kind.map(|kind| ("type".to_owned(), kind.to_owned())));
     emit(chat.finish(file_name(input.name), input.source_bytes_max))
-}
-
-fn messages(pull: &mut Pull<'_>, chat: &mut Conversation, emit: &mut Emit<'_>) -> std::result::Result<(), Stop> {
-    pull.enter()?;
-    while pull.next_element()? {
-        let record = pull.value()?;
-        let place = record.place();
-        let mut n_replaced = 0;
-        let read = match record.bytes {
-            Some(bytes) => parse(bytes, &mut n_replaced, |message| say(message, chat)),
-            None => Err(format!("{} bytes in one message", record.n_bytes)),
-        };
-        chat.n_replaced += n_replaced;
-        if let Err(reason) = read {
-            chat.is_cut = true;
-            emit(Event::Trouble(Trouble::new(place, reason, "the messages beside it went in")))?;
-        }
-    }
-    Ok(())
 }
 
 fn say(message: &Value<'_>, chat: &mut Conversation) {

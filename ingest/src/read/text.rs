@@ -1,10 +1,8 @@
 //! Reads plain text: one file, one document.
 
-use std::collections::BTreeMap;
-
 use index::model::SourceKind;
 
-use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, extension, file_name, whole};
+use super::{Draft, DraftBody, Emit, Event, Head, Input, Reader, extension, file_name, whole};
 use crate::error::Result;
 
 /// Endings of files that are prose; anything else only when forced.
@@ -27,18 +25,11 @@ impl Reader for Text {
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
         match whole(input) {
             Err(trouble) => emit(Event::Trouble(trouble)),
-            Ok(decoded) => emit(Event::Draft(Draft {
-                key: None,
-                title: underlined_title(&decoded.text).unwrap_or_else(|| file_name(input.name).to_owned()),
-                kind: SourceKind::Document,
-                form: Form::Plain,
-                exported_at: None,
-                metadata: BTreeMap::new(),
-                n_replaced: decoded.n_replaced,
-                is_complete: true,
-                part: None,
-                body: DraftBody::Text(decoded.text),
-            })),
+            Ok(decoded) => {
+                let title = underlined_title(&decoded.text).unwrap_or_else(|| file_name(input.name).to_owned());
+                let draft = Draft::new(title, SourceKind::Document, DraftBody::Text(decoded.text));
+                emit(Event::Draft(Draft { n_replaced: decoded.n_replaced, ..draft }))
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use index::model::{Role, SourceKind, TimeOrigin};
 use regex::Regex;
 
-use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
+use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Head, Input, Reader};
 use super::{extension, file_name, role_named, whole};
 use crate::decode::Trouble;
 use crate::error::Result;
@@ -94,16 +94,8 @@ impl Reader for Transcript {
             )));
         }
         emit(Event::Draft(Draft {
-            key: None,
-            title: file_name(input.name).to_owned(),
-            kind: SourceKind::Conversation,
-            form: Form::Plain,
-            exported_at: None,
-            metadata: BTreeMap::new(),
             n_replaced: decoded.n_replaced,
-            is_complete: true,
-            part: None,
-            body: DraftBody::Turns(turns),
+            ..Draft::new(file_name(input.name), SourceKind::Conversation, DraftBody::Turns(turns))
         }))
     }
 }
