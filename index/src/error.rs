@@ -25,28 +25,9 @@ pub enum Kind {
 /// An error of the store or of a question to it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A scope that breaks a rule.
-    #[error("scope {given:?} is not usable: {rule}")]
-    Scope {
-        /// As given.
-        given: String,
-        /// The rule it breaks.
-        rule: &'static str,
-    },
-    /// An id that is not 32 hexadecimal digits.
-    #[error("{given:?} is not a {noun} id: 32 hexadecimal digits")]
-    Id {
-        /// What kind of id.
-        noun: &'static str,
-        /// As given.
-        given: String,
-    },
-    /// A time that is not RFC 3339 with an offset.
-    #[error("{given:?} is not a time: RFC 3339 with an offset, like 2024-03-01T12:00:00Z")]
-    Time {
-        /// As given.
-        given: String,
-    },
+    /// A text that is not the scope, id or time it should be.
+    #[error(transparent)]
+    Model(#[from] model::Error),
     /// A request outside its bounds.
     #[error("{what} {given} is out of range: {allowed}")]
     OutOfRange {
@@ -151,7 +132,7 @@ impl Error {
     /// What a caller would do about it.
     pub fn kind(&self) -> Kind {
         match self {
-            Self::Scope { .. } | Self::Id { .. } | Self::Time { .. } | Self::OutOfRange { .. } => Kind::Invalid,
+            Self::Model(_) | Self::OutOfRange { .. } => Kind::Invalid,
             Self::Embedder { .. } | Self::Incompatible { .. } => Kind::Invalid,
             Self::NotFound { .. } | Self::NoStore { .. } => Kind::NotFound,
             Self::Conflict { .. } | Self::Contended { .. } => Kind::Conflict,

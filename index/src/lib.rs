@@ -1,6 +1,6 @@
 //! The memory at rest and questions over it. Synchronous; knows no device and no network.
 //!
-//! `model` holds the nouns, `table` and `segment` the bytes, `manifest` and `commit` what is true,
+//! `model` (a crate of its own) holds the nouns, `table` and `segment` the bytes, `manifest` and `commit` what is true,
 //! `snapshot` one version held open, `search` the questions.
 
 #![deny(unsafe_code)]
@@ -16,7 +16,6 @@ pub mod manifest;
 #[allow(unsafe_code)]
 mod map;
 mod merge;
-pub mod model;
 pub mod search;
 pub mod segment;
 mod snapshot;
@@ -32,6 +31,7 @@ pub use error::{Error, Kind, Result};
 pub use export::export_canonical;
 pub use files::{Files, Folder, PutNew};
 pub use manifest::EmbedderIdentity;
+pub use model;
 pub use segment::{Field, Segment};
 pub use snapshot::{Address, Snapshot};
 pub use store::Store;

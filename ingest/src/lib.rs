@@ -2,28 +2,22 @@
 //!
 //! Two doors, one corridor: [`import`] takes files and folders, [`add_source`] and [`append_turns`]
 //! take one source. `pipeline` shows the corridor on one page; each room has a file or folder:
-//! `files` and `read` (an archive's drafts), `version` (a draft against the store), `split` and
+//! `read` (a crate: an archive's drafts), `version` (a draft against the store), `split` and
 //! `annotate` (sentences), `embed`, `chunk` and `edges`, `store` (the commit). [`models`] fetches what
 //! embeds. Knows no questions and no network but the model's.
 
 #![forbid(unsafe_code)]
 
 mod annotate;
-mod archive;
 mod chunk;
-mod decode;
 mod edges;
 mod embed;
 mod error;
-mod files;
-mod intake;
-mod json;
 mod mirror;
 pub mod models;
 mod pipeline;
 mod prepare;
 mod progress;
-mod read;
 mod report;
 mod session;
 mod settings;
@@ -32,10 +26,10 @@ mod split;
 mod store;
 mod version;
 
+pub use ::read::names as reader_names;
 pub use error::{Error, Result};
 pub use pipeline::import;
 pub use progress::{Progress, Silent};
-pub use read::names as reader_names;
 pub use report::{Deleted, Imported, Refused, Report, Seconds, Skipped, Totals, Unchanged};
 pub use settings::{ChunkSettings, ImportSettings, Tools};
 pub use single::{Added, Body, NewSource, NewTurn, add_source, append_turns};

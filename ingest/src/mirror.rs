@@ -11,9 +11,9 @@ use std::collections::{HashMap, HashSet};
 use index::Snapshot;
 use index::model::{Scope, Source, SourceId, SourceState};
 
-use crate::decode::Trouble;
-use crate::read::{Draft, DraftBody, DraftTurn};
 use crate::version::{Origin, merge};
+use read::Trouble;
+use read::{Draft, DraftBody, DraftTurn};
 
 /// Conversations that wait for their other drafts hold at most so many bytes.
 const HELD_BYTES_MAX: u64 = 256 << 20;

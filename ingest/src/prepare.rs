@@ -4,9 +4,9 @@ use index::model::{Sentence, SourceEntry, Span, TextDigest};
 use kernels::Embedder;
 
 use crate::annotate::{self, Notes};
-use crate::read::{Draft, Form};
 use crate::split;
 use crate::version::{Origin, State};
+use read::{Draft, Form};
 
 /// A source on its way through the corridor; each room adds its part.
 pub(crate) struct Prepared {

@@ -1,6 +1,6 @@
 //! Turns to sessions: the archive's own, or a new one after a long silence.
 
-use crate::read::DraftTurn;
+use read::DraftTurn;
 
 /// A silence longer than this ends a session: 4 hours, in microseconds.
 pub(crate) const SESSION_GAP_US: i64 = 4 * 3600 * 1_000_000;

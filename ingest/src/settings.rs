@@ -4,7 +4,6 @@ use index::model::{Scope, Timestamp};
 use kernels::{Backend, Embedder};
 
 use crate::error::{Error, Result};
-use crate::read;
 
 /// The components an import works with. Arguments, never fields of the settings.
 #[derive(Clone, Copy)]

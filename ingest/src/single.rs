@@ -9,11 +9,11 @@ use index::model::{Role, Scope, SourceId, SourceKind, SourceState, TimeOrigin, T
 use crate::error::{Error, Result};
 use crate::prepare::prepare;
 use crate::progress::Silent;
-use crate::read::{DerivedIds, Draft, DraftBody, DraftTurn};
 use crate::report::Seconds;
 use crate::settings::{ChunkSettings, Tools};
 use crate::store::{self, Write};
 use crate::version::{Origin, Outcome, Rights, against};
+use read::{DerivedIds, Draft, DraftBody, DraftTurn};
 
 /// A source as a caller gives it.
 #[derive(Clone, Debug, PartialEq)]

@@ -11,8 +11,8 @@ use index::Snapshot;
 use index::model::{IdHasher, Scope, Source, SourceId, SourceState, Span, TextDigest, TimeOrigin, Timestamp, Turn};
 
 use crate::error::{Error, Result};
-use crate::read::{Draft, DraftBody, DraftTurn};
 use crate::session;
+use read::{Draft, DraftBody, DraftTurn};
 
 /// Where a draft goes to and comes from: what the reader does not know.
 #[derive(Clone, Debug)]

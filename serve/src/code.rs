@@ -58,9 +58,10 @@ pub fn about(failure: &Error) -> String {
 /// As [`about`], for what the store says.
 pub fn about_index(failure: &index::Error) -> &'static str {
     match failure {
-        index::Error::Id { noun, .. } | index::Error::NotFound { noun, .. } => noun,
-        index::Error::Scope { .. } => "scope",
-        index::Error::Time { .. } => "time",
+        index::Error::NotFound { noun, .. } => noun,
+        index::Error::Model(index::model::Error::Id { noun, .. }) => noun,
+        index::Error::Model(index::model::Error::Scope { .. }) => "scope",
+        index::Error::Model(index::model::Error::Time { .. }) => "time",
         index::Error::OutOfRange { what, .. } => what,
         _ => "",
     }

@@ -104,3 +104,9 @@ impl Error {
         Self::Argument { field, reason: reason.into() }
     }
 }
+
+impl From<index::model::Error> for Error {
+    fn from(error: index::model::Error) -> Self {
+        Self::Index(error.into())
+    }
+}

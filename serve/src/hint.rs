@@ -245,8 +245,8 @@ mod tests {
         let errors = [
             Error::Index(index::Error::NotFound { noun: "source", given: "x".to_owned() }),
             Error::Index(index::Error::NotFound { noun: "chunk", given: "x".to_owned() }),
-            Error::Index(index::Error::Id { noun: "chunk", given: "zz".to_owned() }),
-            Error::Index(index::Error::Scope { given: "../x".to_owned(), rule: "no" }),
+            Error::from(index::model::Error::Id { noun: "chunk", given: "zz".to_owned() }),
+            Error::from(index::model::Error::Scope { given: "../x".to_owned(), rule: "no" }),
             Error::argument("question", "is empty"),
             Error::argument("k", "is out of range"),
             Error::ScopeMissing { granted: "a, b".to_owned() },

@@ -3,17 +3,23 @@
 use crate::tree::{File, Finding, Tree};
 
 /// Our crates and those of ours that each may depend on; tests and benches may depend on all.
-const MAY_USE: [(&str, &[&str]); 6] = [
+const MAY_USE: [(&str, &[&str]); 8] = [
     ("kernels", &[]),
-    ("index", &[]),
+    ("index/model", &[]),
+    ("index", &["model"]),
     ("proto", &[]),
-    ("ingest", &["index", "kernels"]),
+    ("ingest/read", &["model"]),
+    ("ingest", &["read", "index", "kernels"]),
     ("serve/mcp", &["proto"]),
     ("serve", &["index", "kernels", "proto", "ingest", "mcp"]),
 ];
 
 /// Names under which our crates are depended on.
-const OURS: [(&str, &str); 12] = [
+const OURS: [(&str, &str); 16] = [
+    ("model", "model"),
+    ("strata-model", "model"),
+    ("read", "read"),
+    ("strata-read", "read"),
     ("kernels", "kernels"),
     ("strata-kernels", "kernels"),
     ("index", "index"),

@@ -76,7 +76,7 @@ fn each_engine_is_named_in_one_place() {
 fn the_nouns_are_plain_data() {
     can_fail(
         source::plain_nouns,
-        ("index/src/model/chunk.rs", "//! x\n#[derive(Serialize)]\nstruct Chunk;\n", 2),
+        ("index/model/src/chunk.rs", "//! x\n#[derive(Serialize)]\nstruct Chunk;\n", 2),
         ("index/src/manifest.rs", "//! x\n#[derive(Serialize)]\nstruct Chunk;\n"),
     );
     holds("the nouns are plain data", source::plain_nouns);

@@ -70,7 +70,7 @@ pub fn engines(tree: &Tree) -> Vec<Finding> {
 /// The nouns are plain data: no encoding of wire or disk is named among them.
 pub fn plain_nouns(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for file in tree.rust().filter(|file| file.path.starts_with("index/src/model/")) {
+    for file in tree.rust().filter(|file| file.path.starts_with("index/model/src/")) {
         let code = lexer::code(&file.text);
         for needle in ["serde", "Serialize", "Deserialize", "prost", "arrow", "parquet"] {
             for line in lines_naming(&code, needle) {

@@ -14,16 +14,16 @@ use index::model::{Source, SourceEntry, SourceId};
 use index::{Commit, Snapshot, Store};
 use rayon::prelude::*;
 
-use crate::decode::Trouble;
 use crate::error::{Error, Result};
 use crate::mirror::{self, Part, Parts};
 use crate::prepare::{Prepared, prepare};
 use crate::progress::Progress;
-use crate::read::{Draft, DraftBody};
 use crate::report::{Deleted, Imported, Refused, Report, Skipped, Unchanged, share};
 use crate::settings::{ImportSettings, Tools};
 use crate::store::{self, Write, seconds_between};
 use crate::version::{Origin, Outcome, Rights, State, against};
+use read::Trouble;
+use read::{Draft, DraftBody};
 
 /// Text that is gathered before it is split, all cores at once.
 const WAVE_BYTES: usize = 8 << 20;
@@ -92,6 +92,8 @@ struct Run<'a> {
     has_gap: bool,
     /// Paths within the import that could not be read: a mirror leaves their sources alone.
     unread: Vec<String>,
+    /// Why the reading was stopped from here.
+    stopped_by: Option<Error>,
 }
 
 impl<'a> Run<'a> {
@@ -125,6 +127,7 @@ impl<'a> Run<'a> {
             parts: Parts::default(),
             has_gap: false,
             unread: Vec::new(),
+            stopped_by: None,
         }
     }
 

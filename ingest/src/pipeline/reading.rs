@@ -8,16 +8,14 @@ use index::model::SourceId;
 
 use super::Run;
 use crate::error::{Error, Result};
-use crate::files::{self, Found};
-use crate::intake::{self, Item, Met};
 use crate::mirror;
-use crate::read::{self, Draft, Event, Input, Reader};
 use crate::store::seconds_between;
 use crate::version::Origin;
+use read::{Draft, Event, Found, Input, Item, Listing, Met, Reader, Stopped};
 
 impl Run<'_> {
-    pub(super) fn list(&mut self, paths: &[PathBuf]) -> Result<files::Listing> {
-        let listing = files::list(paths, self.settings.collection.as_deref(), self.store.path());
+    pub(super) fn list(&mut self, paths: &[PathBuf]) -> Result<Listing> {
+        let listing = read::list(paths, self.settings.collection.as_deref(), self.store.path());
         if !paths.is_empty() && listing.missing.len() == paths.len() {
             return Err(Error::MissingPaths { paths: listing.missing });
         }
@@ -49,30 +47,43 @@ impl Run<'_> {
 
     /// Reads everything that was found and hands it on, source by source.
     pub(super) fn files(&mut self, files: &[Found]) -> Result<()> {
-        intake::meet(files, self.format(), &mut |met| {
-            self.check_cancel()?;
-            match met {
-                Met::Item(item) => self.item(&item),
-                Met::Trouble { shown, relative, trouble, .. } => {
-                    self.unread.push(relative);
-                    self.skip(&shown, trouble);
-                    Ok(())
-                }
-                Met::Aside => {
-                    self.report.totals.asides += 1;
-                    Ok(())
-                }
-                Met::Done(path, n_bytes) => {
-                    self.progress.file(&path, n_bytes);
-                    Ok(())
-                }
-            }
-        })?;
+        let met = read::meet(files, self.format(), &mut |met| {
+            let taken = self.met(met);
+            self.kept(taken)
+        });
+        self.reason(met)?;
         for (origin, draft) in self.parts.rest() {
             self.gather(origin, draft)?;
         }
         self.settle()?;
         self.flush()
+    }
+
+    fn met(&mut self, met: Met) -> Result<()> {
+        self.check_cancel()?;
+        match met {
+            Met::Item(item) => self.item(&item)?,
+            Met::Trouble { shown, relative, trouble, .. } => {
+                self.unread.push(relative);
+                self.skip(&shown, trouble);
+            }
+            Met::Aside => self.report.totals.asides += 1,
+            Met::Done(path, n_bytes) => self.progress.file(&path, n_bytes),
+        }
+        Ok(())
+    }
+
+    /// What a reader is told of `taken`: an error stops it and is kept here.
+    fn kept(&mut self, taken: Result<()>) -> read::Result<()> {
+        taken.map_err(|error| {
+            self.stopped_by = Some(error);
+            Stopped
+        })
+    }
+
+    /// The error that stopped a reading.
+    fn reason(&mut self, read: read::Result<()>) -> Result<()> {
+        read.map_err(|Stopped| self.stopped_by.take().unwrap_or(Error::Cancelled))
     }
 
     /// Reads the archives of a mirrored import once to learn which conversations lie in several drafts.
@@ -81,25 +92,32 @@ impl Run<'_> {
             return Ok(());
         }
         let started = (self.tools.now)();
-        intake::meet(files, self.format(), &mut |met| {
-            self.check_cancel()?;
-            match met {
-                Met::Item(item) if item.reader.has_keys() => self.count_drafts(&item),
-                // What is empty or broken now may have held a conversation before.
-                Met::Trouble { relative, is_unknown, .. } => {
-                    self.has_gap |= is_unknown || read::may_have_keys(&relative);
-                    Ok(())
-                }
-                _ => Ok(()),
-            }
-        })?;
+        let met = read::meet(files, self.format(), &mut |met| {
+            let taken = self.count_met(met);
+            self.kept(taken)
+        });
+        self.reason(met)?;
         self.parts.counted();
         self.report.seconds.read += seconds_between(started, (self.tools.now)());
         Ok(())
     }
 
+    fn count_met(&mut self, met: Met) -> Result<()> {
+        self.check_cancel()?;
+        match met {
+            Met::Item(item) if item.reader.has_keys() => self.count_drafts(&item)?,
+            // What is empty or broken now may have held a conversation before.
+            Met::Trouble { relative, is_unknown, .. } => {
+                self.has_gap |= is_unknown || read::may_have_keys(&relative);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn count_drafts(&mut self, item: &Item) -> Result<()> {
-        item.reader.read(&self.input(item), &mut |event| {
+        let input = self.input(item);
+        let read = item.reader.read(&input, &mut |event| {
             match event {
                 Event::Draft(Draft { key: Some(key), .. }) => {
                     self.parts.count(SourceId::of(self.settings.scope.as_str(), item.reader.name(), &key));
@@ -108,8 +126,10 @@ impl Run<'_> {
                 // A bad line is settled by its file's drafts; what is left out whole has no draft.
                 Event::Trouble(trouble) => self.has_gap |= !trouble.place.starts_with("line "),
             }
-            self.check_cancel()
-        })
+            let cancel = self.check_cancel();
+            self.kept(cancel)
+        });
+        self.reason(read)
     }
 
     fn format(&self) -> Option<&'static dyn Reader> {
@@ -126,22 +146,27 @@ impl Run<'_> {
         let mut started = (self.tools.now)();
         let read = item.reader.read(&input, &mut |event| {
             self.report.seconds.read += seconds_between(started, (self.tools.now)());
-            match event {
-                Event::Trouble(trouble) => {
-                    self.unread.push(item.relative.clone());
-                    self.skip(&item.shown, trouble);
-                }
-                Event::Aside => self.report.totals.asides += 1,
-                Event::Draft(draft) => {
-                    let origin = self.origin(item, &draft);
-                    self.draft(origin, draft)?;
-                }
-            }
+            let taken = self.event(item, event);
             started = (self.tools.now)();
-            self.check_cancel()
+            self.kept(taken)
         });
         self.report.seconds.read += seconds_between(started, (self.tools.now)());
-        read
+        self.reason(read)
+    }
+
+    fn event(&mut self, item: &Item, event: Event) -> Result<()> {
+        match event {
+            Event::Trouble(trouble) => {
+                self.unread.push(item.relative.clone());
+                self.skip(&item.shown, trouble);
+            }
+            Event::Aside => self.report.totals.asides += 1,
+            Event::Draft(draft) => {
+                let origin = self.origin(item, &draft);
+                self.draft(origin, draft)?;
+            }
+        }
+        self.check_cancel()
     }
 
     fn origin(&self, item: &Item, draft: &Draft) -> Origin {

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Parser, Tag};
 
-use crate::read::markdown_options;
+use read::markdown_options;
 
 /// What a block holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use kernels::Embedder;
 
-use crate::read::Form;
+use read::Form;
 
 use blocks::{Block, BlockKind};
 

@@ -31,7 +31,7 @@ pub fn walk(memory: &Memory, caller: &Caller, request: v1::GraphWalkRequest) -> 
     if request.kinds.len() > KINDS_MAX {
         return Err(Error::argument("kinds", format!("are more than {KINDS_MAX}")));
     }
-    let from: index::Result<Vec<ChunkId>> = request.from_chunk_ids.iter().map(|id| id.parse()).collect();
+    let from: index::model::Result<Vec<ChunkId>> = request.from_chunk_ids.iter().map(|id| id.parse()).collect();
     let kinds: Result<Vec<_>> = request.kinds.iter().map(|&kind| convert::asked_edge_kind(kind)).collect();
     let query = WalkQuery {
         from: from?,

@@ -1,0 +1,137 @@
+//! The entries of a ZIP archive, listed from its directory, each opened where it lies.
+//!
+//! The directory is read by the `zip` crate, the entry's bytes by its codec: so an entry is a stream
+//! of its own that can be opened as often as asked, and several may be open at once.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use zip::ZipArchive;
+
+use super::guard::{Guard, is_allowed};
+use super::list::Listed;
+use super::{Backing, Dense, ENTRIES_MAX, Part, Place};
+use crate::decode::Trouble;
+
+/// An entry of a ZIP archive.
+#[derive(Clone, Debug)]
+pub struct Zipped {
+    archive: Arc<Archive>,
+    idx: usize,
+    method: Method,
+    n_packed: u64,
+    n_bytes: u64,
+    crc: u32,
+}
+
+struct Archive {
+    file: Arc<Backing>,
+    directory: Mutex<ZipArchive<File>>,
+}
+
+impl std::fmt::Debug for Archive {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.file.fmt(f)
+    }
+}
+
+/// How an entry is packed, of the ways this build reads.
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    Stored,
+    Deflated,
+    Zstd,
+}
+
+impl Zipped {
+    /// The entry's bytes from the beginning.
+    pub fn open(&self) -> io::Result<Box<dyn Read>> {
+        let start = {
+            let mut directory = self.archive.directory.lock().unwrap_or_else(PoisonError::into_inner);
+            directory.by_index_raw(self.idx)?.data_start()
+        };
+        let mut file = self.archive.file.open()?;
+        file.seek(SeekFrom::Start(start.ok_or(io::ErrorKind::InvalidData)?))?;
+        let packed = file.take(self.n_packed);
+        let plain: Box<dyn Read> = match self.method {
+            Method::Stored => Box::new(packed),
+            Method::Deflated => Box::new(flate2::read::DeflateDecoder::new(packed)),
+            Method::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
+        };
+        Ok(Box::new(Guard::listed(plain, self.n_packed, self.crc, self.n_bytes)))
+    }
+}
+
+/// The entries of the ZIP archive in `file`.
+pub(super) fn entries(file: Arc<Backing>) -> Listed {
+    let mut listed = Listed::default();
+    let opened = file.open().map_err(zip::result::ZipError::from);
+    let (n_file_bytes, directory) = match opened.and_then(|file| Ok((file.metadata()?.len(), ZipArchive::new(file)?))) {
+        Ok(opened) => opened,
+        Err(error) => {
+            let reason = format!("a damaged ZIP archive: {error}");
+            listed.trouble("", Trouble::new("", reason, "copy or export it again: its directory lies at its end"));
+            return listed;
+        }
+    };
+    let n_entries = directory.len();
+    let packed =
+        (0..n_entries).filter_map(|idx| directory.by_index_data(idx).ok()).map(|entry| entry.compressed_size());
+    if packed.fold(0_u64, u64::saturating_add) > n_file_bytes {
+        let reason = "a ZIP archive whose entries overlap: it is made to fill disks";
+        listed.trouble("", Trouble::new("", reason, "leave it out"));
+        return listed;
+    }
+    if directory.has_duplicate_names() {
+        let reason = "two entries of one name: the later one is read";
+        listed.trouble("", Trouble::new("", reason, "unpack it and pack it again to have both"));
+    }
+    let archive = Arc::new(Archive { file, directory: Mutex::new(directory) });
+    let directory = archive.directory.lock().unwrap_or_else(PoisonError::into_inner);
+    for idx in 0..n_entries.min(ENTRIES_MAX) {
+        let Ok(entry) = directory.by_index_data(idx) else { continue };
+        let given = match std::str::from_utf8(entry.name_raw()) {
+            Ok(name) => name.to_owned(),
+            Err(_) => entry.name().map_or_else(|_| format!("entry {idx}"), std::borrow::Cow::into_owned),
+        };
+        if entry.is_dir() || given.ends_with('/') {
+            continue;
+        }
+        let Some(name) = listed.admit(&given) else { continue };
+        match method(&entry) {
+            Err(trouble) => listed.trouble(&name, trouble),
+            Ok(method) => {
+                let (n_packed, n_bytes, crc) = (entry.compressed_size(), entry.size(), entry.crc32());
+                let zipped = Zipped { archive: Arc::clone(&archive), idx, method, n_packed, n_bytes, crc };
+                listed.parts.push(Part { name, n_bytes: Some(n_bytes), place: Place::Zipped(zipped) });
+            }
+        }
+    }
+    drop(directory);
+    listed.crowded(n_entries);
+    listed
+}
+
+fn method(entry: &zip::read::ZipFileEntry<'_>) -> Result<Method, Trouble> {
+    if entry.encrypted() {
+        return Err(Trouble::new("", "encrypted", "unpack it with its password and import the folder"));
+    }
+    if entry.is_symlink() {
+        return Err(Trouble::new("", "a link in an archive, which is not followed", "import what it leads to"));
+    }
+    if !is_allowed(entry.compressed_size(), entry.size()) {
+        return Err(Trouble::new("", Dense { n_packed: entry.compressed_size() }.to_string(), super::list::DENSE_HINT));
+    }
+    let method = entry.compression();
+    if method == zip::CompressionMethod::Stored {
+        Ok(Method::Stored)
+    } else if method == zip::CompressionMethod::DEFLATE {
+        Ok(Method::Deflated)
+    } else if method == zip::CompressionMethod::ZSTD {
+        Ok(Method::Zstd)
+    } else {
+        let reason = format!("packed by a method that is not read here ({method:?})");
+        Err(Trouble::new("", reason, "unpack it and import the folder"))
+    }
+}

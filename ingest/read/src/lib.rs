@@ -1,0 +1,31 @@
+//! The west door: from the paths of an import to drafts of its sources.
+//!
+//! Knows files, archives and formats; no store, no model, no network. A crate of its own, so that a reader builds, is
+//! tested and is fuzzed in seconds.
+//!
+//! | room | does |
+//! |---|---|
+//! | `seam` | what a reader takes and gives: [`Reader`], [`Draft`], [`Event`] |
+//! | `files` | the files under the paths of an import, in one fixed order |
+//! | `intake` | opens archives, joins what belongs together, chooses the reader |
+//! | `archive` | ZIP, tar, gzip and zstd as streams within bounds |
+//! | `decode` | bytes to the text that is kept |
+//! | `json` | JSON of any length, pulled value by value |
+//! | `formats` | the readers, a file each |
+
+#![forbid(unsafe_code)]
+
+mod archive;
+mod decode;
+mod files;
+mod formats;
+mod intake;
+mod json;
+mod seam;
+
+pub use archive::Part;
+pub use decode::Trouble;
+pub use files::{Found, Listing, list};
+pub use formats::{markdown_options, may_have_keys, names, reader};
+pub use intake::{Item, Met, Take, meet};
+pub use seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader, Result, Stopped};
