@@ -79,6 +79,8 @@ pub struct Draft {
     pub metadata: BTreeMap<String, String>,
     /// Characters replaced while decoding.
     pub n_replaced: u64,
+    /// What was assumed or guessed of it, such as its encoding: shown in the report of the import.
+    pub remarks: Vec<String>,
     /// Nothing of it was left out: a mirrored import may remove what it lacks.
     pub is_complete: bool,
     /// Where it lies in a folder that its reader claimed, for a source without a key of its own.
@@ -98,6 +100,7 @@ impl Draft {
             exported_at: None,
             metadata: BTreeMap::new(),
             n_replaced: 0,
+            remarks: Vec::new(),
             is_complete: true,
             part: None,
             body,
