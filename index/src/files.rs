@@ -10,6 +10,7 @@ use bytes::Bytes;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
+use crate::manifest::FileDigest;
 use crate::map;
 
 mod faulty;
@@ -47,6 +48,14 @@ pub trait Files: Send + Sync {
     /// # Errors
     /// [`Error::Io`], with `NotFound` where there is no such file.
     fn read(&self, path: &str) -> Result<Bytes>;
+
+    /// The length and digest of a file, without holding it.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    fn digest(&self, path: &str) -> Result<FileDigest> {
+        self.read(path).map(|bytes| FileDigest::of(&bytes))
+    }
 
     /// The names in a folder, in byte order; those of folders end in `/`. Empty where there is no folder.
     ///
@@ -136,6 +145,11 @@ impl Files for Folder {
 
     fn read(&self, path: &str) -> Result<Bytes> {
         File::open(self.root.join(path)).and_then(|file| map::map(&file)).map_err(self.io("read", path))
+    }
+
+    fn digest(&self, path: &str) -> Result<FileDigest> {
+        // Read, not mapped: the pages of a map that were looked at count as the process's own.
+        File::open(self.root.join(path)).and_then(FileDigest::read).map_err(self.io("read", path))
     }
 
     fn list(&self, folder: &str) -> Result<Vec<String>> {

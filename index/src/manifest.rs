@@ -63,6 +63,16 @@ impl FileDigest {
     pub fn of(bytes: &[u8]) -> Self {
         Self { blake3: blake3::hash(bytes).to_hex().to_string(), bytes: bytes.len() as u64 }
     }
+
+    /// The digest of what `reader` gives.
+    ///
+    /// # Errors
+    /// The reader's.
+    pub(crate) fn read(reader: impl std::io::Read) -> std::io::Result<Self> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update_reader(reader)?;
+        Ok(Self { blake3: hasher.finalize().to_hex().to_string(), bytes: hasher.count() })
+    }
 }
 
 /// Whether a segment has indexes.

@@ -3,7 +3,7 @@
 //! The highest version of a source in any segment is the current one, in whatever order the segments
 //! stand, so segments can be merged in any order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -181,13 +181,30 @@ impl Snapshot {
         found.ok_or_else(absent)?.entry(address.row)
     }
 
-    /// The vector of a text that is a sentence somewhere in the store, so that it need not be embedded again.
+    /// The vectors of those of `digests` that are sentences somewhere in the store, so that they need not be
+    /// embedded again. Decodes each segment that has one, and keeps none.
     ///
     /// # Errors
     /// As [`Segment::vectors`].
-    pub fn vector(&self, digest: &TextDigest) -> Result<Option<&[f32]>> {
-        let found = self.segments.iter().map(|segment| segment.vector_with(digest));
-        found.filter_map(Result::transpose).next().transpose()
+    pub fn vectors_of(&self, mut digests: HashSet<TextDigest>) -> Result<HashMap<TextDigest, Vec<f32>>> {
+        let mut found = HashMap::new();
+        for segment in &self.segments {
+            let rows = segment.rows_with(&digests);
+            if rows.is_empty() {
+                continue;
+            }
+            let dim = segment.dim();
+            segment.lend_vectors(|vectors| {
+                for (digest, row) in rows {
+                    let start = row as usize * dim;
+                    if let Some(vector) = vectors.get(start..start + dim) {
+                        digests.remove(&digest);
+                        found.insert(digest, vector.to_vec());
+                    }
+                }
+            })?;
+        }
+        Ok(found)
     }
 }
 

@@ -155,6 +155,9 @@ impl<'a> Leading<'a> {
         let scope: &Scope = &first.entry.source.scope;
         let replaced: HashSet<SourceId> = batch.iter().map(|prepared| prepared.entry.source.id).collect();
         let mut leading = Self { chunks: Vec::new(), means: Vec::new() };
+        // The first sentence of each chunk's source, and where each segment's chunks end: vectors are decoded
+        // segment by segment, and only once it is clear that they are not too many.
+        let (mut firsts, mut spans): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
         for (number, segment) in (0..).zip(snapshot.segments()) {
             for (row, source) in (0..).zip(segment.sources()) {
                 let is_wanted = source.scope == *scope
@@ -166,17 +169,29 @@ impl<'a> Leading<'a> {
                 }
                 let range = segment.chunks_of(row);
                 let first = segment.sentences_of(row).start as usize;
-                let vectors = segment.vectors()?.get(first * dim..).unwrap_or_default();
-                for chunk in &segment.chunks()[range.start as usize..range.end as usize] {
-                    if leads(source.kind, chunk) {
-                        leading.means.extend(mean(chunk, vectors, dim));
-                        leading.chunks.push(Lead { owner: None, source: source.id, chunk });
-                    }
+                let chunks = &segment.chunks()[range.start as usize..range.end as usize];
+                for chunk in chunks.iter().filter(|chunk| leads(source.kind, chunk)) {
+                    leading.chunks.push(Lead { owner: None, source: source.id, chunk });
+                    firsts.push(first);
                 }
                 if leading.chunks.len() > BASE_CHUNKS_MAX {
                     return Ok(None);
                 }
             }
+            spans.push(leading.chunks.len());
+        }
+        let mut start = 0;
+        for (segment, end) in snapshot.segments().iter().zip(spans) {
+            let own = leading.chunks[start..end].iter().zip(&firsts[start..end]);
+            if start < end {
+                let means = &mut leading.means;
+                segment.lend_vectors(|vectors| {
+                    for (lead, first) in own {
+                        means.extend(mean(lead.chunk, vectors.get(first * dim..).unwrap_or_default(), dim));
+                    }
+                })?;
+            }
+            start = end;
         }
         Ok((!leading.chunks.is_empty()).then_some(leading))
     }

@@ -42,8 +42,10 @@ pub(crate) fn all(
     let mut counts = Counts::default();
     let mut rows: HashMap<TextDigest, usize> = HashMap::new();
     let mut vectors: Vec<f32> = Vec::new();
+    let all = batch.iter().flat_map(|prepared| &prepared.entry.sentences).map(|sentence| sentence.digest);
+    let stored = snapshot.vectors_of(all.filter(|digest| !known.contains_key(digest)).collect())?;
     {
-        let wanted = wanted(batch, snapshot, known, &mut counts)?;
+        let wanted = wanted(batch, &stored, known, &mut counts);
         progress.embedded(counts.n_cached, counts.n_cached);
         for call in wanted.chunks(CALL_TEXTS_MAX) {
             if cancel.load(Ordering::Relaxed) {
@@ -65,7 +67,7 @@ pub(crate) fn all(
         for sentence in &entry.sentences {
             let vector = match rows.get(&sentence.digest) {
                 Some(&row) => vectors.get(row * dim..(row + 1) * dim),
-                None => snapshot.vector(&sentence.digest)?.or_else(|| known.get(&sentence.digest).map(Vec::as_slice)),
+                None => stored.get(&sentence.digest).or_else(|| known.get(&sentence.digest)).map(Vec::as_slice),
             };
             let vector = vector.filter(|vector| vector.len() == dim).ok_or_else(|| Error::Invalid {
                 what: "embedder",
@@ -84,18 +86,13 @@ struct Wanted<'a> {
 }
 
 /// The texts that have no vector yet, each once, shortest first.
-fn wanted<'a>(
-    batch: &'a [Prepared],
-    snapshot: &Snapshot,
-    known: &Known,
-    counts: &mut Counts,
-) -> Result<Vec<Wanted<'a>>> {
+fn wanted<'a>(batch: &'a [Prepared], stored: &Known, known: &Known, counts: &mut Counts) -> Vec<Wanted<'a>> {
     let mut seen: HashSet<TextDigest> = HashSet::new();
     let mut wanted = Vec::new();
     for entry in batch.iter().map(|prepared| &prepared.entry) {
         for sentence in &entry.sentences {
             let digest = sentence.digest;
-            let is_there = seen.contains(&digest) || snapshot.vector(&digest)?.is_some() || known.contains_key(&digest);
+            let is_there = seen.contains(&digest) || stored.contains_key(&digest) || known.contains_key(&digest);
             if is_there {
                 counts.n_cached += 1;
                 continue;
@@ -107,5 +104,5 @@ fn wanted<'a>(
     }
     // Ties by digest: the order of the texts must not depend on anything but the texts.
     wanted.sort_by_key(|text| (text.n_tokens, text.digest));
-    Ok(wanted)
+    wanted
 }

@@ -1,6 +1,13 @@
 //! What an import did, as one value: for people a table, for programs JSON.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
+
+use crate::survey::Survey;
+
+/// A list of the report holds at most so many entries; the totals count all, a ledger names all.
+pub const LISTED_MAX: usize = 10_000;
 
 /// A source that was written.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,6 +38,8 @@ pub struct Imported {
     pub unknown_share: f64,
     /// Characters replaced while decoding.
     pub replaced: u64,
+    /// What was assumed of it, such as its encoding.
+    pub remarks: Vec<String>,
 }
 
 /// A source that is in the store as it is in the archive.
@@ -90,6 +99,14 @@ pub struct Totals {
     pub asides: u64,
     /// Sources written.
     pub sources: u64,
+    /// Sources that were as they are.
+    pub unchanged: u64,
+    /// What was not taken in.
+    pub skipped: u64,
+    /// Deleted sources that stay deleted.
+    pub refused: u64,
+    /// Sources that a mirror removed.
+    pub deleted: u64,
     /// Their turns.
     pub turns: u64,
     /// Their sentences.
@@ -108,6 +125,23 @@ pub struct Totals {
     pub tokens: u64,
     /// Wordpieces the model has no entry for.
     pub unknown: u64,
+}
+
+/// What one format gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Format {
+    /// Files, or folders that are one archive.
+    pub files: u64,
+    /// Sources found in them.
+    pub found: u64,
+    /// Their turns.
+    pub turns: u64,
+    /// Sources written.
+    pub stored: u64,
+    /// Sources that were as they are.
+    pub unchanged: u64,
+    /// Records left out, with a reason each.
+    pub skipped: u64,
 }
 
 /// Seconds spent in each stage.
@@ -138,7 +172,7 @@ pub struct Report {
     pub dry_run: bool,
     /// The import was cut short; what is listed is in the store.
     pub cancelled: bool,
-    /// Sources written.
+    /// Sources written. This and the lists below hold the first [`LISTED_MAX`].
     pub imported: Vec<Imported>,
     /// Sources that were as they are.
     pub unchanged: Vec<Unchanged>,
@@ -148,6 +182,10 @@ pub struct Report {
     pub refused: Vec<Refused>,
     /// Sources that `--mirror` removed.
     pub deleted: Vec<Deleted>,
+    /// What each format gave, by its reader's name.
+    pub formats: BTreeMap<String, Format>,
+    /// What a rehearsal found out of all that was read.
+    pub survey: Option<Survey>,
     /// Sums.
     pub totals: Totals,
     /// The share of all wordpieces that the model has no entry for, `[0, 1]`.
@@ -157,13 +195,25 @@ pub struct Report {
 }
 
 impl Report {
-    /// 0 done, 1 found nothing at all, 3 done but something was left out.
+    /// 0 done, 1 found or stored nothing at all, 3 done but something was left out.
     pub fn exit_code(&self) -> u8 {
-        if !self.skipped.is_empty() || !self.refused.is_empty() || self.cancelled {
+        let totals = &self.totals;
+        if totals.skipped + totals.refused > 0 || self.cancelled {
             return 3;
         }
-        let nothing = self.imported.is_empty() && self.unchanged.is_empty() && self.deleted.is_empty();
-        if nothing { 1 } else { 0 }
+        if totals.sources + totals.unchanged + totals.deleted == 0 { 1 } else { 0 }
+    }
+
+    /// Sources that the readers found, whatever became of them.
+    pub fn n_found(&self) -> u64 {
+        self.formats.values().map(|format| format.found).sum()
+    }
+}
+
+/// Adds to a list that has a bound.
+pub(crate) fn list<T>(entries: &mut Vec<T>, entry: T) {
+    if entries.len() < LISTED_MAX {
+        entries.push(entry);
     }
 }
 

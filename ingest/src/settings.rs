@@ -1,5 +1,7 @@
 //! How an import is done: plain data, and the components that do it as arguments beside it.
 
+use std::path::PathBuf;
+
 use index::model::{Scope, Timestamp};
 use kernels::{Backend, Embedder};
 
@@ -57,6 +59,8 @@ pub struct ImportSettings {
     pub mirror: bool,
     /// Takes deleted sources in again.
     pub undelete: bool,
+    /// A file to which a line of JSON is added for every source and everything left out.
+    pub ledger: Option<PathBuf>,
     /// Who imports, for the ledger.
     pub actor: String,
     /// How sentences become chunks.
@@ -65,6 +69,9 @@ pub struct ImportSettings {
     pub segment_sentences_max: u32,
     /// A source with more bytes is skipped.
     pub source_bytes_max: u64,
+    /// A file, or an entry of an archive, with more bytes is skipped; where that shows only while it is read, what
+    /// came before goes in. `None` sets no bound: files are streamed.
+    pub file_bytes_max: Option<u64>,
 }
 
 impl ImportSettings {
@@ -77,10 +84,12 @@ impl ImportSettings {
             dry_run: false,
             mirror: false,
             undelete: false,
+            ledger: None,
             actor: "local".to_owned(),
             chunk: ChunkSettings::STANDARD,
             segment_sentences_max: 20_000,
             source_bytes_max: 64 << 20,
+            file_bytes_max: None,
         }
     }
 

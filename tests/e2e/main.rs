@@ -7,6 +7,7 @@ mod corrupt;
 mod data;
 mod demo;
 mod files;
+mod import;
 mod readme;
 mod sample;
 mod writers;

@@ -32,4 +32,15 @@ impl<T> Lazy<T> {
             }
         }
     }
+
+    /// Hands the value to `take`, and keeps it only where another reader has made it already.
+    ///
+    /// # Errors
+    /// Those of making it.
+    pub(super) fn lend<R>(&self, take: impl FnOnce(&T) -> R) -> Result<R> {
+        match self.made.get() {
+            Some(made) => Ok(take(made)),
+            None => Ok(take(&(self.make)()?)),
+        }
+    }
 }

@@ -43,15 +43,15 @@ impl Place {
     /// # Errors
     /// [`Error::Io`], [`Error::Corrupt`].
     pub(crate) fn read_checked(&self, relative: &str, expected: &FileDigest) -> Result<Bytes> {
-        let bytes = self.files.read(relative)?;
+        let found = self.files.digest(relative)?;
         let corrupt = |reason| Error::Corrupt { path: self.path(relative), reason };
-        if bytes.len() as u64 != expected.bytes {
-            return Err(corrupt(format!("it has {} bytes, the manifest says {}", bytes.len(), expected.bytes)));
+        if found.bytes != expected.bytes {
+            return Err(corrupt(format!("it has {} bytes, the manifest says {}", found.bytes, expected.bytes)));
         }
-        if FileDigest::of(&bytes).blake3 != expected.blake3 {
+        if found.blake3 != expected.blake3 {
             return Err(corrupt("its digest differs from the manifest's".to_owned()));
         }
-        Ok(bytes)
+        self.files.read(relative)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Lends the rows of an open segment.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -163,6 +163,15 @@ impl Segment {
         Ok(self.vectors.get()?)
     }
 
+    /// The same for one look: what is decoded for it is not kept, so that an import into a large store
+    /// holds the vectors of one segment at a time.
+    ///
+    /// # Errors
+    /// As [`Segment::vectors`].
+    pub fn lend_vectors<R>(&self, take: impl FnOnce(&[f32]) -> R) -> Result<R> {
+        self.vectors.lend(|vectors| take(vectors))
+    }
+
     /// A source's retained text; empty for a deleted version. Decodes about 256 KiB if it was not read lately.
     ///
     /// # Errors
@@ -292,15 +301,16 @@ impl Segment {
         self.edges.source[row as usize]
     }
 
-    /// The vector of a text that is a sentence here.
-    pub(crate) fn vector_with(&self, digest: &TextDigest) -> Result<Option<&[f32]>> {
+    /// The rows of those of `digests` that are sentences here, one row each.
+    pub(crate) fn rows_with(&self, digests: &HashSet<TextDigest>) -> Vec<(TextDigest, u32)> {
         let digest_of = |row: usize| self.sentences.rows[row].digest;
         let rows = self.sentences_by_digest.get_or_init(|| order(self.sentences.rows.len(), digest_of));
-        let start = rows.partition_point(|&row| digest_of(row as usize) < *digest);
-        match rows.get(start) {
-            Some(&row) if digest_of(row as usize) == *digest => self.vector_of(row).map(Some),
-            _ => Ok(None),
-        }
+        let found = digests.iter().filter_map(|digest| {
+            let start = rows.partition_point(|&row| digest_of(row as usize) < *digest);
+            let row = *rows.get(start)?;
+            (digest_of(row as usize) == *digest).then_some((*digest, row))
+        });
+        found.collect()
     }
 
     /// A whole source version read back.
@@ -312,7 +322,7 @@ impl Segment {
             text: self.text(source_row)?.to_string(),
             turns: self.turns.rows[usize_range(self.turns_of(source_row))].to_vec(),
             sentences: self.sentences.rows[usize_range(sentences)].to_vec(),
-            vectors: self.vectors()?[floats].to_vec(),
+            vectors: self.lend_vectors(|vectors| vectors[floats].to_vec())?,
             chunks: self.chunks.rows[usize_range(self.chunks_of(source_row))].to_vec(),
             edges: self.edges.rows[usize_range(self.edges_of(source_row))].to_vec(),
         })

@@ -80,8 +80,8 @@ fn rows_are_found_by_id_scope_and_text() {
     assert_eq!(snapshot.source(&grant("acme"), &given.source.id), None);
     assert_eq!(snapshot.sources(&grant("acme")).len(), 1);
     let digest = given.sentences[2].digest;
-    assert_eq!(snapshot.vector(&digest).unwrap(), Some(&vector(&digest)[..]));
-    assert_eq!(snapshot.vector(&TextDigest::of("never said")).unwrap(), None);
+    let found = snapshot.vectors_of([digest, TextDigest::of("never said")].into()).unwrap();
+    assert_eq!(found, [(digest, vector(&digest))].into());
 }
 
 #[test]

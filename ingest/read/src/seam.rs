@@ -129,6 +129,8 @@ pub struct Input<'a> {
     pub name: &'a str,
     /// A source with more bytes is left out.
     pub source_bytes_max: u64,
+    /// A file is read no further than this; `None` reads all of it.
+    pub file_bytes_max: Option<u64>,
 }
 
 impl Input<'_> {
@@ -139,12 +141,33 @@ impl Input<'_> {
 
     /// The bytes of its one file, from the beginning.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
-        self.part()?.open()
+        let reader = self.part()?.open()?;
+        Ok(match self.file_bytes_max {
+            Some(n_left) => Box::new(Capped { reader, n_left }),
+            None => reader,
+        })
     }
 
     /// Its one file as one that can be read out of order.
     pub fn backing(&self) -> io::Result<Arc<Backing>> {
         self.part()?.backing()
+    }
+}
+
+/// Reads no further than so many bytes, and says so where there are more.
+struct Capped<R> {
+    reader: R,
+    n_left: u64,
+}
+
+impl<R: Read> Read for Capped<R> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(into)?;
+        match self.n_left.checked_sub(n as u64) {
+            Some(n_left) => self.n_left = n_left,
+            None => return Err(io::Error::other("it has more bytes than are allowed (--max-bytes)")),
+        }
+        Ok(n)
     }
 }
 

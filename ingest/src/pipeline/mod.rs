@@ -15,12 +15,14 @@ use index::{Commit, Snapshot, Store};
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::ledger::Ledger;
 use crate::mirror::{self, Part, Parts};
 use crate::prepare::{Prepared, prepare};
 use crate::progress::Progress;
-use crate::report::{Deleted, Imported, Refused, Report, Skipped, Unchanged, share};
+use crate::report::{self, Deleted, Format, Imported, Refused, Report, Skipped, Unchanged, share};
 use crate::settings::{ImportSettings, Tools};
 use crate::store::{self, Write, seconds_between};
+use crate::survey::Surveyor;
 use crate::version::{Origin, Outcome, Rights, State, against};
 use read::Trouble;
 use read::{Draft, DraftBody};
@@ -50,7 +52,7 @@ pub fn import(
     settings.check()?;
     let snapshot = store.snapshot()?;
     store::check_embedder(&snapshot, tools.embedder.id())?;
-    let mut run = Run::new(store, tools, settings, snapshot, progress, cancel);
+    let mut run = Run::new(store, tools, settings, snapshot, progress, cancel)?;
     let listing = run.list(paths)?;
     progress.stage("read");
     let outcome = run.count_parts(&listing.files).and_then(|()| run.files(&listing.files)).and_then(|()| run.finish());
@@ -58,6 +60,10 @@ pub fn import(
         Ok(()) => {}
         Err(Error::Cancelled) => run.report.cancelled = true,
         Err(error) => return Err(error),
+    }
+    run.ledger.flush()?;
+    if settings.dry_run {
+        run.report.survey = Some(run.surveyor.finish(tools.embedder, tools.now)?);
     }
     run.report.manifest_version = run.snapshot.version();
     run.report.unknown_share = share(run.report.totals.unknown, run.report.totals.tokens);
@@ -94,6 +100,8 @@ struct Run<'a> {
     unread: Vec<String>,
     /// Why the reading was stopped from here.
     stopped_by: Option<Error>,
+    ledger: Ledger,
+    surveyor: Surveyor,
 }
 
 impl<'a> Run<'a> {
@@ -104,10 +112,10 @@ impl<'a> Run<'a> {
         snapshot: Arc<Snapshot>,
         progress: &'a dyn Progress,
         cancel: &'a AtomicBool,
-    ) -> Self {
+    ) -> Result<Self> {
         let device = tools.backend.name().to_owned();
         let report = Report { device, dry_run: settings.dry_run, ..Report::default() };
-        Self {
+        Ok(Self {
             store,
             tools,
             settings,
@@ -128,16 +136,34 @@ impl<'a> Run<'a> {
             has_gap: false,
             unread: Vec::new(),
             stopped_by: None,
-        }
+            ledger: Ledger::open(settings.ledger.as_deref())?,
+            surveyor: Surveyor::default(),
+        })
     }
 
     fn rights(&self) -> Rights {
         Rights { mirror: self.settings.mirror, undelete: self.settings.undelete }
     }
 
-    fn skip(&mut self, file: &str, trouble: Trouble) {
+    /// Notes something that was left out; `format` is the reader that says so.
+    fn skip(&mut self, file: &str, format: Option<&str>, trouble: Trouble) -> Result<()> {
         let Trouble { place, reason, hint } = trouble;
-        self.report.skipped.push(Skipped { file: file.to_owned(), place, reason, hint });
+        let skipped = Skipped { file: file.to_owned(), place, reason, hint };
+        self.ledger.note("skipped", &skipped)?;
+        self.report.totals.skipped += 1;
+        if let Some(format) = format {
+            self.format_of(format).skipped += 1;
+        }
+        report::list(&mut self.report.skipped, skipped);
+        Ok(())
+    }
+
+    /// What is counted of a format.
+    fn format_of(&mut self, reader: &str) -> &mut Format {
+        if !self.report.formats.contains_key(reader) {
+            self.report.formats.insert(reader.to_owned(), Format::default());
+        }
+        self.report.formats.entry(reader.to_owned()).or_default()
     }
 
     fn check_cancel(&self) -> Result<()> {
@@ -150,8 +176,7 @@ impl<'a> Run<'a> {
         if draft.key.is_none() {
             if is_seen {
                 // Two arguments under one label hold a file of one name: two sources, not two versions.
-                self.skip(&origin.file, same_key(&origin));
-                return Ok(());
+                return self.skip(&origin.file, Some(&origin.reader), same_key(&origin));
             }
             return self.gather(origin, draft);
         }
@@ -164,7 +189,7 @@ impl<'a> Run<'a> {
             Part::Held => Ok(()),
             Part::Whole(whole) => self.gather(whole.0, whole.1),
             Part::Crowded(part) => {
-                self.skip(&part.0.file, mirror::crowded(&part.0.key));
+                self.skip(&part.0.file, Some(&part.0.reader), mirror::crowded(&part.0.key))?;
                 self.gather(part.0, part.1)
             }
         }
@@ -198,14 +223,17 @@ impl<'a> Run<'a> {
             match against(&self.snapshot, &origin, &draft, self.rights(), started)? {
                 Outcome::Next(state) => fresh.push((origin, draft, *state)),
                 Outcome::Unchanged(source) => {
-                    self.report.unchanged.push(Unchanged { file: origin.file, key: source.key });
+                    self.unchanged(origin.file, &origin.reader, source.key)?;
                 }
-                Outcome::Refused => self.refuse(origin),
+                Outcome::Refused => self.refuse(origin)?,
             }
         }
         let compared = (self.tools.now)();
         self.report.seconds.read += seconds_between(started, compared);
         let embedder = self.tools.embedder;
+        if self.settings.dry_run {
+            return fresh.into_iter().try_for_each(|(origin, draft, state)| self.rehearse(&origin, &draft, &state));
+        }
         let prepared: Vec<Prepared> =
             fresh.into_par_iter().map(|(origin, draft, state)| prepare(origin, draft, state, embedder)).collect();
         self.report.seconds.split += seconds_between(compared, (self.tools.now)());
@@ -222,13 +250,32 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn refuse(&mut self, origin: Origin) {
-        self.report.refused.push(Refused {
+    fn refuse(&mut self, origin: Origin) -> Result<()> {
+        let refused = Refused {
             source: origin.id().to_string(),
             file: origin.file,
             key: origin.key,
             hint: "it was deleted; import it again with --undelete".to_owned(),
-        });
+        };
+        self.ledger.note("refused", &refused)?;
+        self.report.totals.refused += 1;
+        report::list(&mut self.report.refused, refused);
+        Ok(())
+    }
+
+    fn unchanged(&mut self, file: String, reader: &str, key: String) -> Result<()> {
+        let unchanged = Unchanged { file, key };
+        self.ledger.note("unchanged", &unchanged)?;
+        self.report.totals.unchanged += 1;
+        self.format_of(reader).unchanged += 1;
+        report::list(&mut self.report.unchanged, unchanged);
+        Ok(())
+    }
+
+    /// What would come of a source, without splitting it.
+    fn rehearse(&mut self, origin: &Origin, draft: &Draft, state: &State) -> Result<()> {
+        self.surveyor.take(draft);
+        self.imported(origin, &draft.remarks, &state.source, [state.turns.len(), 0, 0], "would_store")
     }
 
     /// Writes the segment under way and forgets it.
@@ -238,10 +285,6 @@ impl<'a> Run<'a> {
         self.batch_sentences = 0;
         self.batch_bytes = 0;
         if batch.is_empty() {
-            return Ok(());
-        }
-        if self.settings.dry_run {
-            batch.iter().for_each(|prepared| self.count(prepared));
             return Ok(());
         }
         self.check_cancel()?;
@@ -260,42 +303,62 @@ impl<'a> Run<'a> {
         self.report.totals.embedded += written.counts.n_embedded;
         self.report.totals.cached += written.counts.n_cached;
         self.report.totals.segments += u64::from(!written.batch.is_empty());
-        written.batch.iter().for_each(|prepared| self.count(prepared));
+        written.batch.iter().try_for_each(|prepared| self.count(prepared))?;
         for origin in written.unchanged {
-            self.report.unchanged.push(Unchanged { file: origin.file, key: origin.key });
+            self.unchanged(origin.file, &origin.reader, origin.key)?;
         }
-        written.refused.into_iter().for_each(|origin| self.refuse(origin));
+        written.refused.into_iter().try_for_each(|origin| self.refuse(origin))?;
+        self.ledger.flush()?;
         self.snapshot = self.store.snapshot()?;
         tracing::info!(version = written.manifest_version, n_sources = written.batch.len(), "segment committed");
         self.progress.stage("read");
         Ok(())
     }
 
-    fn count(&mut self, prepared: &Prepared) {
+    fn count(&mut self, prepared: &Prepared) -> Result<()> {
         let SourceEntry { source, turns, sentences, chunks, edges, .. } = &prepared.entry;
+        self.report.totals.edges += edges.len() as u64;
+        let counts = [turns.len(), sentences.len(), chunks.len()];
+        self.imported(&prepared.origin, &prepared.draft.remarks, source, counts, "stored")
+    }
+
+    /// Counts a source that was written, or would be: its turns, sentences and chunks.
+    fn imported(
+        &mut self,
+        origin: &Origin,
+        remarks: &[String],
+        source: &Source,
+        counts: [usize; 3],
+        event: &'static str,
+    ) -> Result<()> {
+        let [turns, sentences, chunks] = counts.map(|n| n as u64);
         let totals = &mut self.report.totals;
         totals.sources += 1;
-        totals.turns += turns.len() as u64;
-        totals.sentences += sentences.len() as u64;
-        totals.chunks += chunks.len() as u64;
-        totals.edges += edges.len() as u64;
+        totals.turns += turns;
+        totals.sentences += sentences;
+        totals.chunks += chunks;
         totals.tokens += source.n_tokens;
         totals.unknown += source.n_unknown;
-        self.report.imported.push(Imported {
-            file: prepared.origin.file.clone(),
+        self.format_of(&origin.reader).stored += 1;
+        let imported = Imported {
+            file: origin.file.clone(),
             source: source.id.to_string(),
             key: source.key.clone(),
             title: source.title.clone(),
             reader: source.reader.clone(),
             kind: source.kind.as_str().to_owned(),
             version: source.version,
-            turns: turns.len() as u64,
-            sentences: sentences.len() as u64,
-            chunks: chunks.len() as u64,
+            turns,
+            sentences,
+            chunks,
             tokens: source.n_tokens,
             unknown_share: share(source.n_unknown, source.n_tokens),
             replaced: source.n_replaced,
-        });
+            remarks: remarks.to_vec(),
+        };
+        self.ledger.note(event, &imported)?;
+        report::list(&mut self.report.imported, imported);
+        Ok(())
     }
 
     /// Removes what a mirrored import no longer has; a conflict with another writer is settled by looking again.
@@ -314,8 +377,12 @@ impl<'a> Run<'a> {
                     Err(error) => return Err(error.into()),
                 }
             }
-            let deleted = gone.into_iter().map(|source| Deleted { source: source.id.to_string(), key: source.key });
-            self.report.deleted.extend(deleted);
+            for source in gone {
+                let deleted = Deleted { source: source.id.to_string(), key: source.key };
+                self.ledger.note("removed", &deleted)?;
+                self.report.totals.deleted += 1;
+                report::list(&mut self.report.deleted, deleted);
+            }
             return Ok(());
         }
         Err(index::Error::Contended { tries: store::TRIES_MAX }.into())

@@ -8,10 +8,12 @@ use index::model::SourceId;
 
 use super::Run;
 use crate::error::{Error, Result};
+use crate::ledger::Read;
 use crate::mirror;
+use crate::settings::ImportSettings;
 use crate::store::seconds_between;
 use crate::version::Origin;
-use read::{Draft, Event, Found, Input, Item, Listing, Met, Reader, Stopped};
+use read::{Draft, DraftBody, Event, Found, Input, Item, Listing, Met, Reader, Stopped, Trouble};
 
 impl Run<'_> {
     pub(super) fn list(&mut self, paths: &[PathBuf]) -> Result<Listing> {
@@ -21,10 +23,10 @@ impl Run<'_> {
         }
         let collection = self.settings.collection.as_deref();
         for path in &listing.missing {
-            self.skip(&path.display().to_string(), mirror::missing(self.settings.mirror, collection));
+            self.skip(&path.display().to_string(), None, mirror::missing(self.settings.mirror, collection))?;
         }
         for (path, label) in listing.empty.iter().filter(|_| self.settings.mirror) {
-            self.skip(&path.display().to_string(), mirror::nothing_found(label));
+            self.skip(&path.display().to_string(), None, mirror::nothing_found(label))?;
         }
         // One label may stand for several arguments: where one is missing or empty, none of it is gone.
         let is_spared = |label: &str| {
@@ -34,8 +36,8 @@ impl Run<'_> {
         self.labels = listing.labels.iter().filter(|label| !is_spared(label)).cloned().collect();
         self.has_gap = !listing.missing.is_empty() || !listing.empty.is_empty() || !listing.troubles.is_empty();
         for (path, relative, trouble) in &listing.troubles {
-            self.unread.push(relative.clone());
-            self.skip(&path.display().to_string(), trouble.clone());
+            self.unread(relative.clone());
+            self.skip(&path.display().to_string(), None, trouble.clone())?;
         }
         let n_bytes = listing.files.iter().map(|file| file.n_bytes).sum();
         self.report.totals.files = listing.files.len() as u64;
@@ -64,13 +66,20 @@ impl Run<'_> {
         match met {
             Met::Item(item) => self.item(&item)?,
             Met::Trouble { shown, relative, trouble, .. } => {
-                self.unread.push(relative);
-                self.skip(&shown, trouble);
+                self.unread(relative);
+                self.skip(&shown, None, trouble)?;
             }
             Met::Aside => self.report.totals.asides += 1,
             Met::Done(path, n_bytes) => self.progress.file(&path, n_bytes),
         }
         Ok(())
+    }
+
+    /// Notes a path whose sources a mirror leaves alone.
+    fn unread(&mut self, relative: String) {
+        if self.settings.mirror {
+            self.unread.push(relative);
+        }
     }
 
     /// What a reader is told of `taken`: an error stops it and is kept here.
@@ -138,10 +147,17 @@ impl Run<'_> {
     }
 
     fn input<'f>(&self, item: &'f Item) -> Input<'f> {
-        Input { parts: &item.parts, name: &item.relative, source_bytes_max: self.settings.source_bytes_max }
+        let ImportSettings { source_bytes_max, file_bytes_max, .. } = *self.settings;
+        Input { parts: &item.parts, name: &item.relative, source_bytes_max, file_bytes_max }
     }
 
     fn item(&mut self, item: &Item) -> Result<()> {
+        self.format_of(item.reader.name()).files += 1;
+        self.ledger.note("file", &Read { file: &item.shown, format: item.reader.name() })?;
+        if let Some(trouble) = self.over_bound(item) {
+            self.unread(item.relative.clone());
+            return self.skip(&item.shown, Some(item.reader.name()), trouble);
+        }
         let input = self.input(item);
         let mut started = (self.tools.now)();
         let read = item.reader.read(&input, &mut |event| {
@@ -154,14 +170,26 @@ impl Run<'_> {
         self.reason(read)
     }
 
+    /// Why a file is not read that says of itself that it is over the bound.
+    fn over_bound(&self, item: &Item) -> Option<Trouble> {
+        let bytes_max = self.settings.file_bytes_max?;
+        let part = item.parts.iter().find(|part| part.n_bytes.is_some_and(|n| n > bytes_max))?;
+        let n = part.n_bytes.unwrap_or_default();
+        let reason = format!("{} has {n} bytes, more than --max-bytes {bytes_max}", part.name);
+        Some(Trouble::new("", reason, "give a larger --max-bytes, or leave it out: files are streamed"))
+    }
+
     fn event(&mut self, item: &Item, event: Event) -> Result<()> {
         match event {
             Event::Trouble(trouble) => {
-                self.unread.push(item.relative.clone());
-                self.skip(&item.shown, trouble);
+                self.unread(item.relative.clone());
+                self.skip(&item.shown, Some(item.reader.name()), trouble)?;
             }
             Event::Aside => self.report.totals.asides += 1,
             Event::Draft(draft) => {
+                let format = self.format_of(item.reader.name());
+                format.found += 1;
+                format.turns += n_turns(&draft);
                 let origin = self.origin(item, &draft);
                 self.draft(origin, draft)?;
             }
@@ -182,5 +210,12 @@ impl Run<'_> {
             collection: item.label.clone(),
             path: below(&item.relative),
         }
+    }
+}
+
+fn n_turns(draft: &Draft) -> u64 {
+    match &draft.body {
+        DraftBody::Text(_) => 0,
+        DraftBody::Turns(turns) => turns.len() as u64,
     }
 }

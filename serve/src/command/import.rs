@@ -22,7 +22,8 @@ const EXAMPLES: &str = "\
 Examples:
   strata import notes/                                Markdown and text
   strata import --scope acme/ana chats/export.jsonl   into a scope of its own
-  strata import --dry-run notes/                      what would change
+  strata import --dry-run years/                      what would come in, and how long it would take
+  strata import --ledger import.jsonl years/          with a line for everything read or left out
   strata import --mirror notes/                       what is gone there goes here
 
 Importing the same archive twice changes nothing; a changed source becomes a new version";
@@ -45,9 +46,15 @@ pub struct Args {
     model: ModelArgs,
     #[command(flatten)]
     device: DeviceArgs,
-    /// Read and compare, write nothing
+    /// Say what would come in: files, formats, turns, times, authors, how long it would take; write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Add a line of JSON to FILE for every source, and for everything left out with its place and reason
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// Leave out files with more bytes, such as 500M or 2G; files are streamed, so there is no bound by default
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    max_bytes: Option<u64>,
     /// Remove sources of the collection that are no longer there
     #[arg(long)]
     mirror: bool,
@@ -72,6 +79,8 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     settings.dry_run = args.dry_run;
     settings.mirror = args.mirror;
     settings.undelete = args.undelete;
+    settings.ledger = args.ledger;
+    settings.file_bytes_max = args.max_bytes;
     settings.actor = Caller::local_human().actor();
     if !args.paths.iter().any(|path| path.exists()) {
         return Err(ingest::Error::MissingPaths { paths: args.paths }.into());
@@ -102,6 +111,24 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
         return Ok(FAILED);
     }
     Ok(report.exit_code())
+}
+
+/// A size: a number of bytes, or of KiB, MiB, GiB or TiB with K, M, G or T behind it.
+fn bytes(given: &str) -> Result<u64, String> {
+    let (number, unit) = match given.find(|c: char| !c.is_ascii_digit()) {
+        Some(at) => given.split_at(at),
+        None => (given, ""),
+    };
+    let shift = match unit.trim().to_uppercase().trim_end_matches('B').trim_end_matches('I') {
+        "" => 0,
+        "K" => 10,
+        "M" => 20,
+        "G" => 30,
+        "T" => 40,
+        _ => return Err(format!("{given:?} is not a size: a number, and K, M, G or T behind it")),
+    };
+    let number: u64 = number.parse().map_err(|_| format!("{given:?} is not a size: it begins with no number"))?;
+    number.checked_mul(1 << shift).filter(|n| *n > 0).ok_or_else(|| format!("{given:?} is no size that a file has"))
 }
 
 fn listed(paths: &[PathBuf]) -> String {
@@ -169,4 +196,15 @@ fn cancelled_by_signal() -> anyhow::Result<Arc<AtomicBool>> {
     };
     ctrlc::set_handler(handler).context("listening for signals")?;
     Ok(cancel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        assert_eq!(["7", "3K", "2MiB", "1 gb"].map(bytes), [Ok(7), Ok(3 << 10), Ok(2 << 20), Ok(1 << 30)]);
+        assert!(["", "0", "-1", "1.5G", "5x", "99999999999T"].iter().all(|given| bytes(given).is_err()));
+    }
 }

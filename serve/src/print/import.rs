@@ -1,13 +1,19 @@
 //! What an import did, for people. Programs get the report itself.
 
 use std::io;
+use std::time::Duration;
 
-use ingest::Report;
+use indicatif::{HumanBytes, HumanDuration};
+use ingest::{Report, Survey};
 
 use super::{Out, harmless};
 
 /// How many entries of a list people are shown; programs get all.
 const SHOWN_MAX: usize = 20;
+/// How many authors people are shown.
+const AUTHORS_SHOWN: usize = 8;
+/// Where the rest of a list is.
+const MORE: &str = "--json lists the first 10000, --ledger FILE all";
 
 /// Prints the report of an import.
 ///
@@ -16,24 +22,35 @@ const SHOWN_MAX: usize = 20;
 pub fn report(out: &mut Out, report: &Report) -> io::Result<()> {
     let done = if report.dry_run { "would import" } else { "imported" };
     for source in report.imported.iter().take(SHOWN_MAX) {
-        let turns = if source.turns > 0 { format!("{} turns, ", source.turns) } else { String::new() };
-        out.line(format!(
-            "{done}  {}  {}, {turns}{} sentences, {} chunks",
-            out.bold(&harmless(&source.key)),
-            source.kind,
-            source.sentences,
-            source.chunks,
-        ))?;
+        let turns = if source.turns > 0 { format!(", {} turns", source.turns) } else { String::new() };
+        let size = if report.dry_run {
+            String::new()
+        } else {
+            format!(", {} sentences, {} chunks", source.sentences, source.chunks)
+        };
+        out.line(format!("{done}  {}  {}{turns}{size}", out.bold(&harmless(&source.key)), source.kind,))?;
+        for remark in &source.remarks {
+            out.line(format!("    {}", harmless(remark)))?;
+        }
     }
-    more(out, report.imported.len())?;
+    more(out, report.totals.sources)?;
     for deleted in report.deleted.iter().take(SHOWN_MAX) {
         out.line(format!("removed  {}", harmless(&deleted.key)))?;
     }
-    more(out, report.deleted.len())?;
+    more(out, report.totals.deleted)?;
+    formats(out, report)?;
+    if let Some(found) = &report.survey {
+        survey(out, found)?;
+    }
     let totals = &report.totals;
+    if report.dry_run {
+        return out.line(format!(
+            "dry run of {} files: {} sources would be stored; {} unchanged",
+            totals.files, totals.sources, totals.unchanged,
+        ));
+    }
     out.line(format!(
-        "{} of {} files on {}: {} sources, {} sentences ({} embedded, {} known), {} chunks, {} edges; {} unchanged",
-        if report.dry_run { "dry run" } else { "done" },
+        "done of {} files on {}: {} sources, {} sentences ({} embedded, {} known), {} chunks, {} edges; {} unchanged",
         totals.files,
         report.device,
         totals.sources,
@@ -42,7 +59,50 @@ pub fn report(out: &mut Out, report: &Report) -> io::Result<()> {
         totals.cached,
         totals.chunks,
         totals.edges,
-        report.unchanged.len(),
+        totals.unchanged,
+    ))
+}
+
+/// One line a format: what it gave and what became of it.
+fn formats(out: &mut Out, report: &Report) -> io::Result<()> {
+    let done = if report.dry_run { "to store" } else { "stored" };
+    for (name, format) in &report.formats {
+        let turns = if format.turns > 0 { format!(" with {} turns", format.turns) } else { String::new() };
+        out.line(format!(
+            "{}  {} files, {} sources found{turns}: {} {done}, {} unchanged, {} records skipped",
+            out.bold(name),
+            format.files,
+            format.found,
+            format.stored,
+            format.unchanged,
+            format.skipped,
+        ))?;
+    }
+    match report.totals.asides {
+        0 => Ok(()),
+        n => out.line(format!("{n} attachments and indexes of archives hold no text")),
+    }
+}
+
+/// What a rehearsal found in all that it read.
+fn survey(out: &mut Out, survey: &Survey) -> io::Result<()> {
+    if let (Some(first), Some(last)) = (&survey.first, &survey.last) {
+        let untimed =
+            if survey.untimed > 0 { format!("; {} turns without a time", survey.untimed) } else { String::new() };
+        out.line(format!("from {first} to {last}{untimed}"))?;
+    }
+    if survey.n_authors > 0 {
+        let named: Vec<String> =
+            survey.authors.iter().take(AUTHORS_SHOWN).map(|a| format!("{} ({})", harmless(&a.name), a.turns)).collect();
+        let rest = survey.n_authors.saturating_sub(named.len() as u64);
+        let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
+        out.line(format!("authors: {}{more}", named.join(", ")))?;
+    }
+    out.line(format!(
+        "about {} sentences in {}; embedding them takes about {} here",
+        survey.sentences,
+        HumanBytes(survey.text_bytes),
+        HumanDuration(Duration::from_secs_f64(survey.seconds.clamp(0.0, 1e9))),
     ))
 }
 
@@ -61,15 +121,20 @@ pub fn left_out(report: &Report) {
             crate::note!("hint: {}", refused.hint);
         }
     }
-    let hidden = report.skipped.len().saturating_sub(SHOWN_MAX) + report.refused.len().saturating_sub(SHOWN_MAX);
+    let shown = SHOWN_MAX as u64;
+    let hidden = report.totals.skipped.saturating_sub(shown) + report.totals.refused.saturating_sub(shown);
     if hidden > 0 {
-        crate::note!("… and {hidden} more; --json lists all");
+        crate::note!("… and {hidden} more; {MORE}");
+    }
+    let found = report.n_found();
+    if found > 0 && report.totals.sources + report.totals.unchanged == 0 {
+        crate::note!("found {found} sources, stored none of them");
     }
 }
 
-fn more(out: &mut Out, n: usize) -> io::Result<()> {
-    match n.checked_sub(SHOWN_MAX) {
-        Some(hidden) if hidden > 0 => out.line(format!("… and {hidden} more; --json lists all")),
+fn more(out: &mut Out, n: u64) -> io::Result<()> {
+    match n.checked_sub(SHOWN_MAX as u64) {
+        Some(hidden) if hidden > 0 => out.line(format!("… and {hidden} more; {MORE}")),
         _ => Ok(()),
     }
 }

@@ -195,7 +195,7 @@ mod tests {
     /// Skipped where the data is not there.
     #[test]
     fn the_real_file_has_seven_conversations() {
-        let folder = std::env::var("STRATA_DATA").unwrap_or_else(|_| "../../shared/data".to_owned());
+        let folder = std::env::var("STRATA_DATA").unwrap_or_else(|_| "../../../shared/data".to_owned());
         let path = std::path::Path::new(&folder).join("locomo/locomo.dev.json");
         if !path.is_file() {
             eprintln!("skipped: no data at {}", path.display());
@@ -203,7 +203,7 @@ mod tests {
         }
         let mut counts = Vec::new();
         let parts = [Part::file("locomo.dev.json", &path, path.metadata().unwrap().len())];
-        let input = Input { parts: &parts, name: "locomo.dev.json", source_bytes_max: 1 << 26 };
+        let input = Input { parts: &parts, name: "locomo.dev.json", source_bytes_max: 1 << 26, file_bytes_max: None };
         let head = parts[0].head(1 << 16).unwrap();
         assert_eq!(super::super::choose(&Head::new(&head, "locomo.dev.json")).unwrap().name(), "locomo");
         Locomo

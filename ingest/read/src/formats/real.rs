@@ -18,7 +18,12 @@ fn counts(path: &Path) -> String {
     intake::meet(&listing.files, None, &mut |met| {
         match met {
             Met::Item(item) => {
-                let input = Input { parts: &item.parts, name: &item.relative, source_bytes_max: 64 << 20 };
+                let input = Input {
+                    parts: &item.parts,
+                    name: &item.relative,
+                    source_bytes_max: 64 << 20,
+                    file_bytes_max: None,
+                };
                 item.reader.read(&input, &mut |event| {
                     match event {
                         Event::Trouble(trouble) => {
@@ -60,7 +65,7 @@ fn counts(path: &Path) -> String {
 }
 
 fn data() -> Option<PathBuf> {
-    let folder = std::env::var("STRATA_DATA").unwrap_or_else(|_| "../../shared/data".to_owned());
+    let folder = std::env::var("STRATA_DATA").unwrap_or_else(|_| "../../../shared/data".to_owned());
     let folder = PathBuf::from(folder);
     folder.join("exports").is_dir().then_some(folder)
 }
