@@ -12,6 +12,8 @@
 //! | `decode` | bytes to the text that is kept |
 //! | `json` | JSON of any length, pulled value by value |
 //! | `formats` | the readers, a file each |
+//! | `secrets` | what is done with passwords, keys and card numbers |
+//! | `me` | which turns are those of the person whose archive it is |
 
 #![forbid(unsafe_code)]
 
@@ -21,11 +23,15 @@ mod files;
 mod formats;
 mod intake;
 mod json;
+mod me;
 mod seam;
+mod secrets;
 
 pub use archive::Part;
 pub use decode::Trouble;
 pub use files::{Found, Listing, list};
 pub use formats::{markdown_options, may_have_keys, names, reader};
 pub use intake::{Item, Met, Take, meet};
+pub use me::me;
 pub use seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader, Result, Stopped};
+pub use secrets::{Secret, SecretCounts, SecretKind, Secrets, apply as apply_secrets, find as find_secrets};
