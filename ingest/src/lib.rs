@@ -28,7 +28,7 @@ mod store;
 mod survey;
 mod version;
 
-pub use ::read::names as reader_names;
+pub use ::read::{Secrets, names as reader_names};
 pub use error::{Error, Result};
 pub use pipeline::import;
 pub use progress::{Progress, Silent};

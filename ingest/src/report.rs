@@ -144,6 +144,17 @@ pub struct Format {
     pub skipped: u64,
 }
 
+/// Secrets that were found, and what was done with them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Found {
+    /// `allow`, `redact` or `skip`.
+    pub done: String,
+    /// How many of each kind.
+    pub kinds: BTreeMap<String, u64>,
+    /// Turns that stay without their text.
+    pub turns_left_out: u64,
+}
+
 /// Seconds spent in each stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Seconds {
@@ -184,6 +195,10 @@ pub struct Report {
     pub deleted: Vec<Deleted>,
     /// What each format gave, by its reader's name.
     pub formats: BTreeMap<String, Format>,
+    /// Secrets in what was read.
+    pub secrets: Found,
+    /// Names given as the person's own that no archive has.
+    pub me_unmet: Vec<String>,
     /// What a rehearsal found out of all that was read.
     pub survey: Option<Survey>,
     /// Sums.

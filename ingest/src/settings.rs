@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use index::model::{Scope, Timestamp};
 use kernels::{Backend, Embedder};
+use read::Secrets;
 
 use crate::error::{Error, Result};
 
@@ -59,6 +60,12 @@ pub struct ImportSettings {
     pub mirror: bool,
     /// Takes deleted sources in again.
     pub undelete: bool,
+    /// What is done with secrets in what is read, before anything else sees it.
+    pub secrets: Secrets,
+    /// Who "I" is: names, ids or mail addresses by which the archives know the person.
+    pub me: Vec<String>,
+    /// The documents are the person's own: what they say is said by them.
+    pub mine: bool,
     /// A file to which a line of JSON is added for every source and everything left out.
     pub ledger: Option<PathBuf>,
     /// Who imports, for the ledger.
@@ -84,6 +91,9 @@ impl ImportSettings {
             dry_run: false,
             mirror: false,
             undelete: false,
+            secrets: Secrets::Allow,
+            me: Vec::new(),
+            mine: false,
             ledger: None,
             actor: "local".to_owned(),
             chunk: ChunkSettings::STANDARD,

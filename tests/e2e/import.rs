@@ -19,7 +19,10 @@ fn conversation(name: &str, n: usize) -> Value {
             "create_time": 1.7e9 + idx as f64 * 60.0,
             "content": {"content_type": "text", "parts": [format!("Message {idx} of {name} is about kites. It is short.")]},
         });
-        mapping.insert(format!("{name}-{idx}"), json!({"id": format!("{name}-{idx}"), "message": message, "parent": parent}));
+        mapping.insert(
+            format!("{name}-{idx}"),
+            json!({"id": format!("{name}-{idx}"), "message": message, "parent": parent}),
+        );
     }
     json!({
         "title": format!("Talk {name}"), "conversation_id": name, "create_time": 1.7e9,
@@ -46,7 +49,9 @@ fn a_rehearsal_says_what_would_come_in() {
     assert!(survey["sentences"].as_u64().is_some_and(|n| (20..40).contains(&n)), "{survey}");
     assert!(survey["seconds"].is_number());
     let said = world.import(&["--dry-run", "in"]).succeeds().stdout;
-    for part in ["chatgpt  1 files, 2 sources found with 12 turns", "from 2023-11-14", "authors: ", "embedding them takes"] {
+    for part in
+        ["chatgpt  1 files, 2 sources found with 12 turns", "from 2023-11-14", "authors: ", "embedding them takes"]
+    {
         assert!(said.contains(part), "{part:?} in {said}");
     }
     // The twin: an import has no survey.
@@ -67,7 +72,8 @@ fn the_ledger_has_a_line_for_everything() {
         parsed.map(|line| (line["event"].as_str().unwrap_or_default().to_owned(), line)).collect()
     };
     let first = events();
-    let stored: Vec<&Value> = first.iter().filter(|(event, _)| event == "stored").map(|(_, line)| &line["key"]).collect();
+    let stored: Vec<&Value> =
+        first.iter().filter(|(event, _)| event == "stored").map(|(_, line)| &line["key"]).collect();
     assert_eq!(stored, [&json!("a"), &json!("b")]);
     let skipped = first.iter().find(|(event, _)| event == "skipped").expect("the empty file");
     assert!(skipped.1["file"].as_str().is_some_and(|file| file.ends_with("empty.md")), "{skipped:?}");
@@ -117,7 +123,8 @@ fn a_killed_import_goes_on_and_ends_as_if_it_had_not_been() {
     whole.import(&["in"]).succeeds();
     let store = killed.store().to_string_lossy().into_owned();
     for round in 0..4 {
-        let mut command = killed.command(&["import", "--store", &store, "--embedder", "hashed", "--ledger", "l.jsonl", "in"]);
+        let mut command =
+            killed.command(&["import", "--store", &store, "--embedder", "hashed", "--ledger", "l.jsonl", "in"]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
         // Killed once it has read so much: the ledger's first line, or its end.
         let begun = killed.path("l.jsonl");

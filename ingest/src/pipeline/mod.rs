@@ -5,7 +5,7 @@
 
 mod reading;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,6 +65,9 @@ pub fn import(
     if settings.dry_run {
         run.report.survey = Some(run.surveyor.finish(tools.embedder, tools.now)?);
     }
+    run.report.secrets.done = settings.secrets.name().to_owned();
+    let unmet = settings.me.iter().enumerate().filter(|(idx, _)| !run.me_met.contains(idx));
+    run.report.me_unmet = unmet.map(|(_, name)| name.clone()).collect();
     run.report.manifest_version = run.snapshot.version();
     run.report.unknown_share = share(run.report.totals.unknown, run.report.totals.tokens);
     Ok(run.report)
@@ -100,6 +103,8 @@ struct Run<'a> {
     unread: Vec<String>,
     /// Why the reading was stopped from here.
     stopped_by: Option<Error>,
+    /// Which of the person's names were met.
+    me_met: BTreeSet<usize>,
     ledger: Ledger,
     surveyor: Surveyor,
 }
@@ -136,6 +141,7 @@ impl<'a> Run<'a> {
             has_gap: false,
             unread: Vec::new(),
             stopped_by: None,
+            me_met: BTreeSet::new(),
             ledger: Ledger::open(settings.ledger.as_deref())?,
             surveyor: Surveyor::default(),
         })

@@ -170,6 +170,22 @@ impl Run<'_> {
         self.reason(read)
     }
 
+    /// Does with a draft what the person said of secrets and of themselves; whether it is to be left out.
+    fn personal(&mut self, draft: &mut Draft) -> bool {
+        let found = read::apply_secrets(self.settings.secrets, draft);
+        for (kind, n) in &found.by_kind {
+            *self.report.secrets.kinds.entry((*kind).to_owned()).or_default() += n;
+        }
+        self.report.secrets.turns_left_out += found.n_turns_left_out;
+        if !self.settings.me.is_empty() {
+            self.me_met.extend(read::me(&self.settings.me, draft));
+        }
+        if self.settings.mine && matches!(draft.body, DraftBody::Text(_)) {
+            draft.metadata.insert("mine".to_owned(), "true".to_owned());
+        }
+        found.is_left_out
+    }
+
     /// Why a file is not read that says of itself that it is over the bound.
     fn over_bound(&self, item: &Item) -> Option<Trouble> {
         let bytes_max = self.settings.file_bytes_max?;
@@ -186,7 +202,11 @@ impl Run<'_> {
                 self.skip(&item.shown, Some(item.reader.name()), trouble)?;
             }
             Event::Aside => self.report.totals.asides += 1,
-            Event::Draft(draft) => {
+            Event::Draft(mut draft) => {
+                if self.personal(&mut draft) {
+                    self.unread(item.relative.clone());
+                    return self.skip(&item.shown, Some(item.reader.name()), secret());
+                }
                 let format = self.format_of(item.reader.name());
                 format.found += 1;
                 format.turns += n_turns(&draft);
@@ -211,6 +231,14 @@ impl Run<'_> {
             path: below(&item.relative),
         }
     }
+}
+
+fn secret() -> Trouble {
+    Trouble::new(
+        "",
+        "it holds a secret (--secrets skip)",
+        "import it with --secrets redact, or take the secret out of it",
+    )
 }
 
 fn n_turns(draft: &Draft) -> u64 {

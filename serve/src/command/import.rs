@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use index::Store;
-use ingest::{ImportSettings, Report, Tools};
+use ingest::{ImportSettings, Report, Secrets, Tools};
 
 use super::FAILED;
 use super::place::{DeviceArgs, ModelArgs, OutArgs, ScopeArgs, StoreArgs};
@@ -24,6 +24,7 @@ Examples:
   strata import --scope acme/ana chats/export.jsonl   into a scope of its own
   strata import --dry-run years/                      what would come in, and how long it would take
   strata import --ledger import.jsonl years/          with a line for everything read or left out
+  strata import --secrets redact --me Ana chats/      no key or password is stored; you are Ana
   strata import --mirror notes/                       what is gone there goes here
 
 Importing the same archive twice changes nothing; a changed source becomes a new version";
@@ -49,6 +50,16 @@ pub struct Args {
     /// Say what would come in: files, formats, turns, times, authors, how long it would take; write nothing
     #[arg(long)]
     dry_run: bool,
+    /// What to do with keys, tokens, passwords and card numbers: store them, put a mark in their place, or leave out
+    /// the turn or document that has one
+    #[arg(long, value_name = "WHAT", default_value = "allow", value_parser = ["allow", "redact", "skip"])]
+    secrets: String,
+    /// A name, id or mail address by which the archives know you; may be given several times
+    #[arg(long, value_name = "NAME")]
+    me: Vec<String>,
+    /// The documents are your own: what they say, you say
+    #[arg(long)]
+    mine: bool,
     /// Add a line of JSON to FILE for every source, and for everything left out with its place and reason
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
@@ -79,6 +90,9 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     settings.dry_run = args.dry_run;
     settings.mirror = args.mirror;
     settings.undelete = args.undelete;
+    settings.secrets = Secrets::named(&args.secrets).unwrap_or_default();
+    settings.me = args.me;
+    settings.mine = args.mine;
     settings.ledger = args.ledger;
     settings.file_bytes_max = args.max_bytes;
     settings.actor = Caller::local_human().actor();

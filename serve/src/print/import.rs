@@ -126,6 +126,22 @@ pub fn left_out(report: &Report) {
     if hidden > 0 {
         crate::note!("… and {hidden} more; {MORE}");
     }
+    let n_secrets: u64 = report.secrets.kinds.values().sum();
+    if n_secrets > 0 {
+        let kinds: Vec<String> = report.secrets.kinds.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+        let done = match report.secrets.done.as_str() {
+            "redact" => "each has a mark in its place",
+            "skip" => "the turns and documents that have one were left out",
+            _ => "stored as they are",
+        };
+        crate::note!("{n_secrets} secrets ({}): {done}", kinds.join(", "));
+        if report.secrets.done == "allow" {
+            crate::note!("hint: --secrets redact puts a mark in their place, --secrets skip leaves them out");
+        }
+    }
+    for name in &report.me_unmet {
+        crate::note!("no turn is by {}: --me takes names as the archives write them", harmless(name));
+    }
     let found = report.n_found();
     if found > 0 && report.totals.sources + report.totals.unchanged == 0 {
         crate::note!("found {found} sources, stored none of them");

@@ -148,7 +148,7 @@ impl Conversation {
 
     /// The conversation as an event; `name` is its place and its title where nothing better is known. One
     /// in which nothing was said is no source.
-    pub fn finish(self, name: &str, bytes_max: u64) -> Event {
+    pub fn finish(mut self, name: &str, bytes_max: u64) -> Event {
         if self.turns.is_empty() {
             return Event::Aside;
         }
@@ -156,7 +156,8 @@ impl Conversation {
             let place = self.title.clone().or_else(|| self.key.clone()).unwrap_or_else(|| name.to_owned());
             return Event::Trouble(too_large(&format!("conversation {place}"), self.n_bytes, bytes_max));
         }
-        let title = self.title.unwrap_or_else(|| first_line(&self.turns).unwrap_or_else(|| name.to_owned()));
+        let title = self.title.map(|title| clean(&title, &mut self.n_replaced).into_owned());
+        let title = title.unwrap_or_else(|| first_line(&self.turns).unwrap_or_else(|| name.to_owned()));
         Event::Draft(Draft {
             key: self.key,
             exported_at: self.exported_at,

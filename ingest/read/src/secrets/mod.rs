@@ -44,6 +44,15 @@ impl Secrets {
     /// The names, for `--secrets`.
     pub const NAMES: [&str; 3] = ["allow", "redact", "skip"];
 
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Redact => "redact",
+            Self::Skip => "skip",
+        }
+    }
+
     /// The one called `name`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
