@@ -350,7 +350,7 @@ mod tests {
                 "From a@example.org Mon Jun  1 10:00:00 2026\nFrom: a\nMessage-ID: <1@x>\nX-Gmail-Labels: {label}\n\nhi\n\n"
             )
         };
-        let other = copy("Inbox").replace("1@x", "2@x\nIn-Reply-To: <1@x>");
+        let other = copy("Inbox").replace("<1@x>", "<2@x>\nIn-Reply-To: <1@x>");
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("all.mbox");
         let text = copy("Inbox,Work") + &copy("Sent") + &other;
