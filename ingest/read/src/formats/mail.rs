@@ -347,7 +347,8 @@ mod tests {
     fn a_mail_in_two_folders_is_one_turn_with_the_labels_of_both() {
         let copy = |label: &str| {
             format!(
-                "From a@example.org Mon Jun  1 10:00:00 2026\nFrom: a\nMessage-ID: <1@x>\nX-Gmail-Labels: {label}\n\nhi\n\n"
+                "From a@example.org Mon Jun  1 10:00:00 2026\nFrom: a\nMessage-ID: <1@x>\n\
+                 X-Gmail-Labels: {label}\n\nhi\n\n"
             )
         };
         let other = copy("Inbox").replace("<1@x>", "<2@x>\nIn-Reply-To: <1@x>");
