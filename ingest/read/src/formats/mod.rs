@@ -11,6 +11,7 @@
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
 //! | `irc` | IRC logs | a file | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
+//! | `mail` | mbox, `.eml`, Maildir | a thread | the id that began it |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
@@ -32,6 +33,11 @@ mod companion;
 mod discord;
 mod irc;
 mod locomo;
+mod mail;
+mod mail_box;
+mod mail_message;
+mod mail_quoted;
+mod mail_threads;
 mod markdown;
 mod messages;
 mod messenger;
@@ -67,6 +73,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &discord::Discord,
     &irc::Irc,
     &locomo::Locomo,
+    &mail::Letters,
     &messenger::Messenger,
     &slack::Slack,
     &telegram::Telegram,
@@ -90,7 +97,10 @@ pub fn reader(name: &str) -> Option<&'static dyn Reader> {
 
 /// Whether a file of this name may hold sources with keys of their own, whatever is in it now.
 pub fn may_have_keys(name: &str) -> bool {
-    matches!(extension(name).as_str(), "jsonl" | "ndjson" | "json" | "zip" | "gz" | "tgz" | "zst" | "tar")
+    matches!(
+        extension(name).as_str(),
+        "" | "mbox" | "eml" | "jsonl" | "ndjson" | "json" | "zip" | "gz" | "tgz" | "zst" | "tar"
+    )
 }
 
 /// The reader that is surest of a file, or why there is none.
@@ -170,6 +180,8 @@ pub(crate) fn extension(name: &str) -> String {
 
 #[cfg(test)]
 mod damage;
+#[cfg(test)]
+mod mail_real;
 #[cfg(test)]
 mod real;
 

@@ -64,7 +64,7 @@ fn counts(path: &Path) -> String {
     parts.join(", ")
 }
 
-fn data() -> Option<PathBuf> {
+pub(super) fn data() -> Option<PathBuf> {
     let folder = std::env::var("STRATA_DATA").unwrap_or_else(|_| "../../../shared/data".to_owned());
     let folder = PathBuf::from(folder);
     folder.join("exports").is_dir().then_some(folder)
@@ -94,6 +94,8 @@ const EXPECTED: &[(&str, &str)] = &[
     ("reports/10_whatsapp_ios_nocomma", "whatsapp 1/6"),
     ("reports/11_slack_slackbot", "slack 1/2"),
     ("reports/12_slack_replies_incomplete", "slack 1/5"),
+    ("reports/14_mbox_unescaped_from", "mail 1/2"),
+    ("exports/email", "mail 106/106, text 5/0, troubles 215"),
     ("reports/16_telegram_full_account", "telegram 3/6"),
     ("reports/17_messenger_mojibake", "messenger 1/2"),
     ("reports/19_nul_bytes/text.txt", "text 1/0"),
