@@ -2,6 +2,7 @@
 //!
 //! | reader | takes | a source is | key |
 //! |---|---|---|---|
+//! | `activity` | Google Takeout's activities: My Activity, YouTube, Chrome | a month | label/path#month |
 //! | `chat` | our chat JSONL (docs/chat-jsonl.md) | a conversation | `conversation` |
 //! | `chatgpt` | ChatGPT's `conversations.json`, also in shards | a conversation | `conversation_id` |
 //! | `claude` | Claude's `conversations.json` and projects | a conversation, a document | `uuid` |
@@ -9,11 +10,14 @@
 //! | `codex` | Codex's session logs | a session | its id |
 //! | `discord` | DiscordChatExporter's JSON | a channel | its id |
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
+//! | `google-chat` | Google Chat in Takeout, its folder as one | a group | the group's folder |
 //! | `irc` | IRC logs | a file | label/path |
+//! | `keep` | Keep's notes in Takeout | a note | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
+//! | `skype` | Skype's and personal Teams' export | a conversation | its id |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
 //! | `transcript` | text with `User:`-like prefixes | a file | label/path |
@@ -22,6 +26,8 @@
 //!
 //! To add one: a file here, a line in [`READERS`], an example with its `.expected` twin in `ingest/read/tests/data`.
 
+mod activity;
+mod activity_page;
 mod chat;
 mod chat_line;
 mod chatgpt;
@@ -30,15 +36,19 @@ mod claude_code;
 mod codex;
 mod companion;
 mod discord;
+mod google_chat;
 mod irc;
+mod keep;
 mod locomo;
 mod markdown;
 mod messages;
 mod messenger;
 mod records;
 mod said;
+mod skype;
 mod slack;
 mod slack_message;
+mod snippet;
 mod telegram;
 mod text;
 mod transcript;
@@ -59,15 +69,19 @@ use crate::seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, He
 
 /// Every reader; among equally sure ones the first is taken.
 pub(crate) const READERS: &[&dyn Reader] = &[
+    &activity::Activity,
     &chat::Chat,
     &chatgpt::ChatGpt,
     &claude::Claude,
     &claude_code::ClaudeCode,
     &codex::Codex,
     &discord::Discord,
+    &google_chat::GoogleChat,
     &irc::Irc,
+    &keep::Keep,
     &locomo::Locomo,
     &messenger::Messenger,
+    &skype::Skype,
     &slack::Slack,
     &telegram::Telegram,
     &whatsapp::WhatsApp,
