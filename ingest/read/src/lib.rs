@@ -11,6 +11,7 @@
 //! | `archive` | ZIP, tar, gzip and zstd as streams within bounds |
 //! | `decode` | bytes to the text that is kept |
 //! | `json` | JSON of any length, pulled value by value |
+//! | `mapping` | where everything stands in someone's JSON, for the reader `mapped` |
 //! | `formats` | the readers, a file each |
 
 #![forbid(unsafe_code)]
@@ -21,6 +22,7 @@ mod files;
 mod formats;
 mod intake;
 mod json;
+mod mapping;
 mod seam;
 
 pub use archive::Part;
@@ -28,4 +30,5 @@ pub use decode::Trouble;
 pub use files::{Found, Listing, list};
 pub use formats::{markdown_options, may_have_keys, names, reader};
 pub use intake::{Item, Met, Take, meet};
+pub use mapping::Mapping;
 pub use seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader, Result, Stopped};

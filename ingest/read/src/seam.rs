@@ -13,6 +13,7 @@ use model::{IdHasher, Role, SourceKind, TimeOrigin, Timestamp};
 use crate::archive::{Backing, Part};
 use crate::decode::Trouble;
 use crate::json::Shape;
+use crate::mapping::Mapping;
 
 /// Whoever takes what is read wants no more of it, and keeps the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +130,8 @@ pub struct Input<'a> {
     pub name: &'a str,
     /// A source with more bytes is left out.
     pub source_bytes_max: u64,
+    /// Where everything stands, for the reader `mapped` alone.
+    pub mapping: Option<&'a Mapping>,
 }
 
 impl Input<'_> {

@@ -138,7 +138,12 @@ impl Run<'_> {
     }
 
     fn input<'f>(&self, item: &'f Item) -> Input<'f> {
-        Input { parts: &item.parts, name: &item.relative, source_bytes_max: self.settings.source_bytes_max }
+        Input {
+            parts: &item.parts,
+            name: &item.relative,
+            source_bytes_max: self.settings.source_bytes_max,
+            mapping: None,
+        }
     }
 
     fn item(&mut self, item: &Item) -> Result<()> {

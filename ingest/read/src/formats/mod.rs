@@ -14,7 +14,9 @@
 //! | `irc` | IRC logs | a file | label/path |
 //! | `keep` | Keep's notes in Takeout | a note | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
+//! | `mapped` | JSON by a mapping (docs/mapping.md), only where one is given | a conversation | as the mapping says, else label/path |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
+//! | `memories` | dumps of mem0, Zep and Graphiti, Letta, LangGraph's store, swafra, memora | an owner's memories | system and owner's ids |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
 //! | `skype` | Skype's and personal Teams' export | a conversation | its id |
@@ -40,7 +42,10 @@ mod google_chat;
 mod irc;
 mod keep;
 mod locomo;
+mod mapped;
 mod markdown;
+mod memories;
+mod memory;
 mod messages;
 mod messenger;
 mod records;
@@ -88,6 +93,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &markdown::Markdown,
     &transcript::Transcript,
     &text::Text,
+    &memories::Memories,
     &messages::Messages,
     &companion::Companion,
 ];
@@ -97,9 +103,12 @@ pub fn names() -> Vec<&'static str> {
     READERS.iter().map(|reader| reader.name()).collect()
 }
 
+/// The reader that is taken only where a mapping is given, and then for every file: no name of `--format`.
+const MAPPED: &dyn Reader = &mapped::Mapped;
+
 /// The reader called `name`.
 pub fn reader(name: &str) -> Option<&'static dyn Reader> {
-    READERS.iter().copied().find(|reader| reader.name() == name)
+    READERS.iter().chain([&MAPPED]).copied().find(|reader| reader.name() == name)
 }
 
 /// Whether a file of this name may hold sources with keys of their own, whatever is in it now.

@@ -18,7 +18,8 @@ fn counts(path: &Path) -> String {
     intake::meet(&listing.files, None, &mut |met| {
         match met {
             Met::Item(item) => {
-                let input = Input { parts: &item.parts, name: &item.relative, source_bytes_max: 64 << 20 };
+                let input =
+                    Input { parts: &item.parts, name: &item.relative, source_bytes_max: 64 << 20, mapping: None };
                 item.reader.read(&input, &mut |event| {
                     match event {
                         Event::Trouble(trouble) => {
