@@ -178,7 +178,9 @@ impl Dump {
             }
             let chat = self.sources.entry(key.clone()).or_insert_with(|| Conversation {
                 title: Some(owner.title(found.system)),
-                key: Some(key),
+                // Memories of no one are the file's: ids of two dumps may be the same.
+                part: (key == found.system).then(|| key.clone()),
+                key: Some(key).filter(|key| key != found.system),
                 metadata: [("system".to_owned(), found.system.to_owned())].into(),
                 ..Conversation::default()
             });

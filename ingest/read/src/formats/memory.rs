@@ -109,7 +109,9 @@ impl Found<'_> {
         metadata.extend(own.filter_map(|(name, value)| Some((name.to_owned(), note(value)?))));
         metadata.extend(self.notes.into_iter().map(|(name, value)| (name.to_owned(), value)));
         for (name, given) in NOTED {
-            let value = given.iter().find_map(|given| note(field(self.record, given)));
+            let value = given.iter().map(|given| field(self.record, given)).find(|value| **value != Value::Null);
+            let moment = value.filter(|_| TIMED.contains(name)).and_then(number).and_then(epoch);
+            let value = moment.map(|at| at.to_string()).or_else(|| value.and_then(note));
             metadata.extend(value.map(|value| ((*name).to_owned(), value)));
         }
         chat.say(Said {
@@ -135,7 +137,6 @@ const NOTED: &[(&str, &[&str])] = &[
     ("confidence", &["confidence", "rating"]),
     ("subject", &["subject"]),
     ("relation", &["relation", "predicate"]),
-    ("object", &["value_of"]),
     ("source_node", &["source_node_uuid"]),
     ("target_node", &["target_node_uuid"]),
     ("episodes", &["episodes"]),
@@ -145,6 +146,9 @@ const NOTED: &[(&str, &[&str])] = &[
     ("old_memory", &["old_memory"]),
     ("chunk_id", &["chunk_id"]),
 ];
+
+/// Those of them that are moments: numbers among them are seconds or milliseconds since 1970.
+const TIMED: &[&str] = &["valid_from", "valid_until", "expired_at", "updated_at"];
 
 /// A value as a note: a text as it is, a list of texts a line each, anything else as its JSON.
 fn note(value: &Value<'_>) -> Option<String> {

@@ -19,6 +19,7 @@
 //! | `memories` | dumps of mem0, Zep and Graphiti, Letta, LangGraph's store, swafra, memora | an owner's memories | system and owner's ids |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
+//! | `signal` | Signal's plaintext export, signal-export's and sigtop's JSON | a chat | its id, else label/path |
 //! | `skype` | Skype's and personal Teams' export | a conversation | its id |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
@@ -50,6 +51,7 @@ mod messages;
 mod messenger;
 mod records;
 mod said;
+mod signal;
 mod skype;
 mod slack;
 mod slack_message;
@@ -86,6 +88,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &keep::Keep,
     &locomo::Locomo,
     &messenger::Messenger,
+    &signal::Signal,
     &skype::Skype,
     &slack::Slack,
     &telegram::Telegram,
