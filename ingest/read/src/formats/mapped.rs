@@ -337,8 +337,8 @@ mod tests {
     fn messages_that_stand_alone_are_put_together() {
         let mapping = "[message]\ntext = \"w\"\nauthor = \"who\"\nconversation = \"room\"\ntime = \"t\"\n\
                        [time]\nunit = \"milliseconds\"";
-        let json = "{\"room\":1,\"who\":\"A\",\"w\":\"one\",\"t\":1714546800000}\n{\"room\":2,\"w\":\"two\"}\n{\"x\":1}\n\
-                    {\"room\":1,\"w\":\"three\",\"t\":\"soon\"}";
+        let json = "{\"room\":1,\"who\":\"A\",\"w\":\"one\",\"t\":1714546800000}\n{\"room\":2,\"w\":\"two\"}\n\
+                    {\"x\":1}\n{\"room\":1,\"w\":\"three\",\"t\":\"soon\"}";
         assert_eq!(
             read(mapping, json),
             [

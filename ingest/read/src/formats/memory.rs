@@ -330,8 +330,10 @@ mod tests {
 
     #[test]
     fn a_fact_keeps_when_it_held() {
-        let json = r#"{"uuid":"e1","fact":"Ana sails the Keel","name":"SAILS","group_id":"g","created_at":"2024-05-01T08:00:00Z",
-            "valid_at":"2023-01-01T00:00:00Z","invalid_at":"2024-04-01T00:00:00Z","expired_at":null,"episodes":["p1","p2"]}"#;
+        let json = r#"{"uuid":"e1","fact":"Ana sails the Keel","name":"SAILS","group_id":"g",
+            "created_at":"2024-05-01T08:00:00Z",
+            "valid_at":"2023-01-01T00:00:00Z","invalid_at":"2024-04-01T00:00:00Z","expired_at":null,
+            "episodes":["p1","p2"]}"#;
         assert_eq!(
             read(json, "edges"),
             "zep/group_id=g e1 unknown \"Ana sails the Keel\" 2024-05-01T08:00:00Z {\"episodes\": \"p1\\np2\", \

@@ -14,9 +14,9 @@
 //! | `irc` | IRC logs | a file | label/path |
 //! | `keep` | Keep's notes in Takeout | a note | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
-//! | `mapped` | JSON by a mapping (docs/mapping.md), only where one is given | a conversation | as the mapping says, else label/path |
+//! | `mapped` | JSON by a mapping, only where one is given | a conversation | as it says, else label/path |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
-//! | `memories` | dumps of mem0, Zep and Graphiti, Letta, LangGraph's store, swafra, memora | an owner's memories | system and owner's ids |
+//! | `memories` | dumps of mem0, Zep, Letta, LangGraph, swafra, memora | an owner's memories | the owner's ids |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
 //! | `signal` | Signal's plaintext export, signal-export's and sigtop's JSON | a chat | its id, else label/path |

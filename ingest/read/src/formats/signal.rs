@@ -83,7 +83,9 @@ fn folder(name: &str) -> Option<String> {
 struct Account {
     /// Recipients' names.
     names: HashMap<String, String>,
-    /// Which recipient a chat is with.
+    /// What a recipient is called outside of this export, whose own ids are new each time.
+    identities: HashMap<String, String>,
+    /// The identity of the recipient that a chat is with.
     with: HashMap<String, String>,
     titles: HashMap<String, String>,
     chats: BTreeMap<String, Conversation>,
@@ -96,11 +98,13 @@ impl Account {
         if has("recipient") {
             let recipient = field(record, "recipient");
             self.names.extend(id(field(recipient, "id")).zip(called(recipient)));
+            self.identities.extend(id(field(recipient, "id")).zip(identity(recipient)));
         } else if has("chat") {
             let chat = field(record, "chat");
             if let (Some(id), Some(recipient)) = (id(field(chat, "id")), id(field(chat, "recipientId"))) {
-                self.titles.extend(self.names.get(&recipient).map(|name| (id.clone(), name.clone())));
-                self.with.insert(id, recipient);
+                let known = self.identities.get(&recipient).unwrap_or(&id).clone();
+                self.titles.extend(self.names.get(&recipient).map(|name| (known.clone(), name.clone())));
+                self.with.insert(id, known);
             }
         } else if has("chatItem") {
             self.item(field(record, "chatItem"));
@@ -119,6 +123,7 @@ impl Account {
     /// An item of Signal's own export.
     fn item(&mut self, item: &Value<'_>) {
         let Some(chat_id) = id(field(item, "chatId")) else { return };
+        let chat_id = self.with.get(&chat_id).cloned().unwrap_or(chat_id);
         let author_id = id(field(item, "authorId")).unwrap_or_default();
         let author = self.names.get(&author_id).cloned().unwrap_or_else(|| author_id.clone());
         let message = field(item, "standardMessage");
@@ -140,15 +145,17 @@ impl Account {
         let kind = object(item).map(|(name, _)| name).find(|name| name.ends_with("Message"));
         note("action", kind.filter(|_| !is_said).map(str::to_owned));
         // An item has no id: who sent it and when is how Signal itself names it.
-        let named = |author: &str, sent: f64| format!("{author}/{sent}");
+        let named =
+            |author: &str, sent: f64| format!("{}/{sent}", self.identities.get(author).map_or(author, String::as_str));
         let reply_to = number(field(quote, "targetSentTimestamp"))
             .zip(id(field(quote, "authorId")))
             .map(|(sent, author)| named(&author, sent));
+        let own_id = sent.map(|sent| named(&author_id, sent));
         let title = self.titles.get(&chat_id).cloned();
         let chat = self.chats.entry(chat_id).or_default();
         chat.title = chat.title.take().or(title);
         chat.say(Said {
-            id: sent.map(|sent| named(&author_id, sent)).as_deref(),
+            id: own_id.as_deref(),
             author: &author,
             role: Some(if is_said { Role::Unknown } else { Role::System }),
             at: sent.and_then(epoch),
@@ -162,6 +169,15 @@ impl Account {
 
 fn id(value: &Value<'_>) -> Option<String> {
     text(value).map(str::to_owned).or_else(|| whole_number(value).map(|number| number.to_string()))
+}
+
+/// What a recipient is in every export: an account, a number, a group.
+fn identity(recipient: &Value<'_>) -> Option<String> {
+    let contact = field(recipient, "contact");
+    id(field(contact, "aci"))
+        .or_else(|| id(field(contact, "e164")))
+        .or_else(|| id(field(field(recipient, "group"), "masterKey")))
+        .or_else(|| (*field(recipient, "self") != Value::Null).then(|| "self".to_owned()))
 }
 
 /// The name of a recipient: a person, a group, or oneself.
