@@ -28,7 +28,7 @@ mod store;
 mod survey;
 mod version;
 
-pub use ::read::{Secrets, names as reader_names};
+pub use ::read::{Mapping, Secrets, names as reader_names};
 pub use error::{Error, Result};
 pub use pipeline::import;
 pub use progress::{Progress, Silent};

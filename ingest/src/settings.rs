@@ -4,9 +4,12 @@ use std::path::PathBuf;
 
 use index::model::{Scope, Timestamp};
 use kernels::{Backend, Embedder};
-use read::Secrets;
+use read::{Mapping, Secrets};
 
 use crate::error::{Error, Result};
+
+/// The reader that a mapping is for.
+pub(crate) const MAPPED: &str = "mapped";
 
 /// The components an import works with. Arguments, never fields of the settings.
 #[derive(Clone, Copy)]
@@ -48,6 +51,8 @@ pub struct ImportSettings {
     pub collection: Option<String>,
     /// Forces a reader by name; `None` lets each file choose.
     pub format: Option<String>,
+    /// Reads JSON as this says; it is then the only reader (docs/mapping.md).
+    pub mapping: Option<Mapping>,
     /// Reads and compares, writes nothing.
     pub dry_run: bool,
     /// This import is the whole truth of its collection: what is missing in it goes.
@@ -88,6 +93,7 @@ impl ImportSettings {
             scope,
             collection: None,
             format: None,
+            mapping: None,
             dry_run: false,
             mirror: false,
             undelete: false,
@@ -109,6 +115,13 @@ impl ImportSettings {
             && read::reader(format).is_none()
         {
             return Err(Error::UnknownFormat { given: format.clone(), known: read::names().join(", ") });
+        }
+        if self.mapping.is_some() && self.format.as_ref().is_some_and(|format| format != MAPPED) {
+            let reason = "a mapping is for JSON, another format cannot be forced beside it".to_owned();
+            return Err(Error::Invalid { what: "mapping", reason });
+        }
+        if self.mapping.is_none() && self.format.as_deref() == Some(MAPPED) {
+            return Err(Error::Invalid { what: "format", reason: format!("{MAPPED} needs a mapping") });
         }
         if self.chunk.tokens_max == 0 || self.segment_sentences_max == 0 || self.source_bytes_max == 0 {
             return Err(Error::Invalid {

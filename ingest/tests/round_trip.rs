@@ -29,8 +29,7 @@ fn drafts(folder: &Path, take: &mut dyn FnMut(SourceId, &'static str, Vec<read::
     let listing = read::list(&[folder.to_owned()], Some("c"), Path::new("/no/store"));
     read::meet(&listing.files, None, &mut |met| {
         let Met::Item(item) = met else { return Ok(()) };
-        let input =
-            Input { parts: &item.parts, name: &item.relative, source_bytes_max: 64 << 20, file_bytes_max: None };
+        let input = Input::new(&item.parts, &item.relative, 64 << 20);
         item.reader.read(&input, &mut |event| {
             if let Event::Draft(draft) = event {
                 let below = |part: &String| format!("{}/{part}", item.key);

@@ -52,6 +52,7 @@ const MAGICS: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "a gzip file"),
     (b"\x28\xb5\x2f\xfd", "a zstd file"),
     (b"SQLite format 3", "an SQLite database"),
+    (b"PAR1", "a Parquet table"),
 ];
 
 /// How many bytes are looked at to tell a text from something else.
@@ -61,7 +62,14 @@ pub(crate) const HEAD_BYTES: usize = 64 << 10;
 pub(crate) fn not_a_text(head: &[u8]) -> Option<Trouble> {
     for (magic, name) in MAGICS {
         if head.starts_with(magic) {
-            return Some(Trouble::new("", format!("a binary file ({name})"), "convert it to text first"));
+            let hint = match *magic {
+                b"SQLite format 3" => {
+                    "export its tables and import those: sqlite3 -json FILE 'select * from TABLE' > TABLE.json"
+                }
+                b"PAR1" => "export it as JSON lines and import those: duckdb -c \"copy (from 'FILE') to 'rows.jsonl'\"",
+                _ => "convert it to text first",
+            };
+            return Some(Trouble::new("", format!("a binary file ({name})"), hint));
         }
     }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
@@ -204,6 +212,14 @@ mod tests {
         assert_eq!(decode(b"G\0 7 and G\0 9, ( 2\0 )".to_vec()).unwrap().n_replaced, 3);
         assert!(decode(b"a\0b\0c\0d\0".to_vec()).is_err());
         assert!(decode(b"GIMP\0 and some text\x01\x02 behind it\0\0".to_vec()).is_err());
+    }
+
+    #[test]
+    fn a_database_is_told_with_the_command_that_exports_it() {
+        for (magic, command) in [(&b"SQLite format 3\0"[..], "sqlite3 -json"), (b"PAR1\x15", "duckdb -c")] {
+            let trouble = not_a_text(magic).unwrap();
+            assert!(trouble.hint.contains(command), "{}", trouble.hint);
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! | `archive` | ZIP, tar, gzip and zstd as streams within bounds |
 //! | `decode` | bytes to the text that is kept |
 //! | `json` | JSON of any length, pulled value by value |
+//! | `mapping` | where everything stands in someone's JSON, for the reader `mapped` |
 //! | `formats` | the readers, a file each |
 //! | `secrets` | what is done with passwords, keys and card numbers |
 //! | `me` | which turns are those of the person whose archive it is |
@@ -23,6 +24,7 @@ mod files;
 mod formats;
 mod intake;
 mod json;
+mod mapping;
 mod me;
 mod seam;
 mod secrets;
@@ -32,6 +34,7 @@ pub use decode::Trouble;
 pub use files::{Found, Listing, list};
 pub use formats::{markdown_options, may_have_keys, names, reader};
 pub use intake::{Item, Met, Take, meet};
+pub use mapping::Mapping;
 pub use me::me;
 pub use seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader, Result, Stopped};
 pub use secrets::{Secret, SecretCounts, SecretKind, Secrets, apply as apply_secrets, find as find_secrets};

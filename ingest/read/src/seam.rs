@@ -13,6 +13,7 @@ use model::{IdHasher, Role, SourceKind, TimeOrigin, Timestamp};
 use crate::archive::{Backing, Part};
 use crate::decode::Trouble;
 use crate::json::Shape;
+use crate::mapping::Mapping;
 
 /// Whoever takes what is read wants no more of it, and keeps the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,9 +132,16 @@ pub struct Input<'a> {
     pub source_bytes_max: u64,
     /// A file is read no further than this; `None` reads all of it.
     pub file_bytes_max: Option<u64>,
+    /// Where everything stands, for the reader `mapped` alone.
+    pub mapping: Option<&'a Mapping>,
 }
 
-impl Input<'_> {
+impl<'a> Input<'a> {
+    /// The files `parts`, with a bound on a source and no other.
+    pub fn new(parts: &'a [Part], name: &'a str, source_bytes_max: u64) -> Self {
+        Self { parts, name, source_bytes_max, file_bytes_max: None, mapping: None }
+    }
+
     /// Its one file, or the first.
     pub(crate) fn part(&self) -> io::Result<&Part> {
         self.parts.first().ok_or_else(|| io::ErrorKind::NotFound.into())

@@ -28,7 +28,7 @@ impl Found {
             match met {
                 Met::Item(item) => {
                     let (parts, name) = (&item.parts, &item.relative);
-                    let input = Input { parts, name, source_bytes_max: 1 << 20, file_bytes_max: None };
+                    let input = Input::new(parts, name, 1 << 20);
                     item.reader.read(&input, &mut |event| {
                         match event {
                             Event::Draft(draft) => found.drafts.push(draft),

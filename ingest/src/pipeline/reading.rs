@@ -10,7 +10,7 @@ use super::Run;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::mirror;
-use crate::settings::ImportSettings;
+use crate::settings::MAPPED;
 use crate::store::seconds_between;
 use crate::version::Origin;
 use read::{Draft, DraftBody, Event, Found, Input, Item, Listing, Met, Reader, Stopped, Trouble};
@@ -143,12 +143,16 @@ impl Run<'_> {
 
     fn format(&self) -> Option<&'static dyn Reader> {
         // The settings were checked: a forced format has its reader.
-        self.settings.format.as_deref().and_then(read::reader)
+        let mapped = self.settings.mapping.as_ref().map(|_| MAPPED);
+        mapped.or(self.settings.format.as_deref()).and_then(read::reader)
     }
 
-    fn input<'f>(&self, item: &'f Item) -> Input<'f> {
-        let ImportSettings { source_bytes_max, file_bytes_max, .. } = *self.settings;
-        Input { parts: &item.parts, name: &item.relative, source_bytes_max, file_bytes_max }
+    fn input<'f>(&'f self, item: &'f Item) -> Input<'f> {
+        Input {
+            file_bytes_max: self.settings.file_bytes_max,
+            mapping: self.settings.mapping.as_ref(),
+            ..Input::new(&item.parts, &item.relative, self.settings.source_bytes_max)
+        }
     }
 
     fn item(&mut self, item: &Item) -> Result<()> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use index::Store;
-use ingest::{ImportSettings, Report, Secrets, Tools};
+use ingest::{ImportSettings, Mapping, Report, Secrets, Tools};
 
 use super::FAILED;
 use super::place::{DeviceArgs, ModelArgs, OutArgs, ScopeArgs, StoreArgs};
@@ -43,6 +43,9 @@ pub struct Args {
     /// Read every file as this format [default: each file decides]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
+    /// Read JSON as this file says: which names hold conversations, messages, authors, times (docs/mapping.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "format")]
+    mapping: Option<PathBuf>,
     #[command(flatten)]
     model: ModelArgs,
     #[command(flatten)]
@@ -87,6 +90,7 @@ pub fn run(args: Args) -> anyhow::Result<u8> {
     let mut settings = ImportSettings::standard(args.scope.parse()?);
     settings.collection = args.collection;
     settings.format = args.format;
+    settings.mapping = args.mapping.as_deref().map(mapping).transpose()?;
     settings.dry_run = args.dry_run;
     settings.mirror = args.mirror;
     settings.undelete = args.undelete;
@@ -143,6 +147,15 @@ fn bytes(given: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| format!("{given:?} is not a size: it begins with no number"))?;
     number.checked_mul(1 << shift).filter(|n| *n > 0).ok_or_else(|| format!("{given:?} is no size that a file has"))
+}
+
+/// Reads a mapping.
+fn mapping(path: &Path) -> anyhow::Result<Mapping> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading the mapping {}", path.display()))?;
+    Mapping::parse(&text).map_err(|trouble| {
+        let place = if trouble.place.is_empty() { String::new() } else { format!(" at {}", trouble.place) };
+        anyhow::anyhow!("mapping {}{place}: {} ({})", path.display(), trouble.reason, trouble.hint)
+    })
 }
 
 fn listed(paths: &[PathBuf]) -> String {

@@ -224,7 +224,7 @@ mod tests {
         file.write_all(bytes).unwrap();
         let (mut drafts, mut troubles) = (Vec::new(), Vec::new());
         let parts = [Part::file("a.jsonl", file.path(), bytes.len() as u64)];
-        let input = Input { parts: &parts, name: "a.jsonl", source_bytes_max: 1000, file_bytes_max: None };
+        let input = Input::new(&parts, "a.jsonl", 1000);
         let mut emit = |event| {
             match event {
                 Event::Draft(draft) => drafts.push(draft),

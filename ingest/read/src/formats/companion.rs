@@ -17,6 +17,21 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("shared_conversations.json", &["conversation_id", "is_anonymous"]),
     ("model_comparisons.json", &["conversation_id", "input"]),
     ("export_manifest.json", &["files", "version"]),
+    // Google's Takeout: points on a map, settings, what a browser and a shop keep.
+    ("Records.json", &["locations"]),
+    ("Settings.json", &["createdTime", "deviceSettings"]),
+    ("Autofill.json", &["Autofill"]),
+    ("Extensions.json", &["Extensions"]),
+    ("SearchEngines.json", &["Search Engines"]),
+    ("SyncSettings.json", &["App"]),
+    ("Devices.json", &["device"]),
+    ("Installs.json", &["install"]),
+    ("Library.json", &["libraryDoc"]),
+    ("Play Settings.json", &["playSettings"]),
+    ("Promotion History.json", &["promotionHistory"]),
+    ("user_info.json", &["membership_info"]),
+    // Microsoft's account export.
+    ("endpoints.json", &["endpoints"]),
 ];
 
 /// Endings of pictures, sound and films.
@@ -42,11 +57,12 @@ impl Reader for Companion {
         let depth = shape.record_depth();
         // ChatGPT writes all conversations a second time as a page to look at.
         let is_page = name == "chat.html" && memchr::memmem::find(head.bytes, b"var jsonData").is_some();
+        let is_index = name == "archive_browser.html" && memchr::memmem::find(head.bytes, b"<html").is_some();
         let is_empty = matches!(head.bytes.trim_ascii(), b"[]" | b"{}");
         let is_known = KNOWN.iter().any(|(known, names)| {
             *known == name && shape.kind.is_some() && (is_empty || names.iter().any(|field| shape.has(depth, field)))
         });
-        if is_page {
+        if is_page || is_index {
             98
         } else if is_known {
             20

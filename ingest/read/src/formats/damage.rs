@@ -62,8 +62,7 @@ fn read(folder: &Path) -> (usize, usize) {
     intake::meet(&listing.files, None, &mut |met| {
         match met {
             Met::Item(item) => {
-                let input =
-                    Input { parts: &item.parts, name: &item.relative, source_bytes_max: 1000, file_bytes_max: None };
+                let input = Input::new(&item.parts, &item.relative, 1000);
                 item.reader.read(&input, &mut |event| {
                     match event {
                         Event::Draft(_) => n_sources += 1,

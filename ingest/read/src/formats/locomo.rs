@@ -203,7 +203,7 @@ mod tests {
         }
         let mut counts = Vec::new();
         let parts = [Part::file("locomo.dev.json", &path, path.metadata().unwrap().len())];
-        let input = Input { parts: &parts, name: "locomo.dev.json", source_bytes_max: 1 << 26, file_bytes_max: None };
+        let input = Input::new(&parts, "locomo.dev.json", 1 << 26);
         let head = parts[0].head(1 << 16).unwrap();
         assert_eq!(super::super::choose(&Head::new(&head, "locomo.dev.json")).unwrap().name(), "locomo");
         Locomo

@@ -357,7 +357,7 @@ mod tests {
         let text = copy("Inbox,Work") + &copy("Sent") + &other;
         std::fs::write(&path, &text).unwrap();
         let parts = [Part::file("all.mbox", &path, text.len() as u64)];
-        let input = Input { parts: &parts, name: "all.mbox", source_bytes_max: 1 << 20, file_bytes_max: None };
+        let input = Input::new(&parts, "all.mbox", 1 << 20);
         let mut found = Vec::new();
         let mut take = |event: Event| {
             if let Event::Draft(Draft { body: DraftBody::Turns(turns), .. }) = event {

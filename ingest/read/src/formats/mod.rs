@@ -2,6 +2,7 @@
 //!
 //! | reader | takes | a source is | key |
 //! |---|---|---|---|
+//! | `activity` | Google Takeout's activities: My Activity, YouTube, Chrome | a month | label/path#month |
 //! | `chat` | our chat JSONL (docs/chat-jsonl.md) | a conversation | `conversation` |
 //! | `chatgpt` | ChatGPT's `conversations.json`, also in shards | a conversation | `conversation_id` |
 //! | `claude` | Claude's `conversations.json` and projects | a conversation, a document | `uuid` |
@@ -9,12 +10,18 @@
 //! | `codex` | Codex's session logs | a session | its id |
 //! | `discord` | DiscordChatExporter's JSON | a channel | its id |
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
+//! | `google-chat` | Google Chat in Takeout, its folder as one | a group | the group's folder |
 //! | `irc` | IRC logs | a file | label/path |
+//! | `keep` | Keep's notes in Takeout | a note | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
 //! | `mail` | mbox, `.eml`, Maildir | a thread | the id that began it |
+//! | `mapped` | JSON by a mapping, only where one is given | a conversation | as it says, else label/path |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
+//! | `memories` | dumps of mem0, Zep, Letta, LangGraph, swafra, memora | an owner's memories | the owner's ids |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
+//! | `signal` | Signal's plaintext export, signal-export's and sigtop's JSON | a chat | its id, else label/path |
+//! | `skype` | Skype's and personal Teams' export | a conversation | its id |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
 //! | `transcript` | text with `User:`-like prefixes | a file | label/path |
@@ -23,6 +30,8 @@
 //!
 //! To add one: a file here, a line in [`READERS`], an example with its `.expected` twin in `ingest/read/tests/data`.
 
+mod activity;
+mod activity_page;
 mod chat;
 mod chat_line;
 mod chatgpt;
@@ -31,20 +40,28 @@ mod claude_code;
 mod codex;
 mod companion;
 mod discord;
+mod google_chat;
 mod irc;
+mod keep;
 mod locomo;
 mod mail;
 mod mail_box;
 mod mail_message;
 mod mail_quoted;
 mod mail_threads;
+mod mapped;
 mod markdown;
+mod memories;
+mod memory;
 mod messages;
 mod messenger;
 mod records;
 mod said;
+mod signal;
+mod skype;
 mod slack;
 mod slack_message;
+mod snippet;
 mod telegram;
 mod text;
 mod transcript;
@@ -65,22 +82,28 @@ use crate::seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, He
 
 /// Every reader; among equally sure ones the first is taken.
 pub(crate) const READERS: &[&dyn Reader] = &[
+    &activity::Activity,
     &chat::Chat,
     &chatgpt::ChatGpt,
     &claude::Claude,
     &claude_code::ClaudeCode,
     &codex::Codex,
     &discord::Discord,
+    &google_chat::GoogleChat,
     &irc::Irc,
+    &keep::Keep,
     &locomo::Locomo,
     &mail::Letters,
     &messenger::Messenger,
+    &signal::Signal,
+    &skype::Skype,
     &slack::Slack,
     &telegram::Telegram,
     &whatsapp::WhatsApp,
     &markdown::Markdown,
     &transcript::Transcript,
     &text::Text,
+    &memories::Memories,
     &messages::Messages,
     &companion::Companion,
 ];
@@ -90,9 +113,12 @@ pub fn names() -> Vec<&'static str> {
     READERS.iter().map(|reader| reader.name()).collect()
 }
 
+/// The reader that is taken only where a mapping is given, and then for every file: no name of `--format`.
+const MAPPED: &dyn Reader = &mapped::Mapped;
+
 /// The reader called `name`.
 pub fn reader(name: &str) -> Option<&'static dyn Reader> {
-    READERS.iter().copied().find(|reader| reader.name() == name)
+    READERS.iter().chain([&MAPPED]).copied().find(|reader| reader.name() == name)
 }
 
 /// Whether a file of this name may hold sources with keys of their own, whatever is in it now.

@@ -18,12 +18,7 @@ fn counts(path: &Path) -> String {
     intake::meet(&listing.files, None, &mut |met| {
         match met {
             Met::Item(item) => {
-                let input = Input {
-                    parts: &item.parts,
-                    name: &item.relative,
-                    source_bytes_max: 64 << 20,
-                    file_bytes_max: None,
-                };
+                let input = Input::new(&item.parts, &item.relative, 64 << 20);
                 item.reader.read(&input, &mut |event| {
                     match event {
                         Event::Trouble(trouble) => {
@@ -105,6 +100,8 @@ const EXPECTED: &[(&str, &str)] = &[
     ("exports/chat/chat-analytics/tests/samples/telegram", "telegram 2/5483"),
     ("exports/chat/chat-analytics/tests/samples/whatsapp", "whatsapp 3/33"),
     ("exports/chat/chatpack-cli/tests/fixtures", "discord 1/7, messenger 1/7, telegram 1/7, whatsapp 1/7"),
+    ("exports/takeout/google_takeout_parser/tests/testdata/HtmlTakeout", "activity 2/3"),
+    ("exports/takeout/google_takeout_parser/tests/testdata/RecentTakeout", "troubles 53"),
     ("exports/slack/slackdump/internal/fixtures/assets/CHY5HUESG.json", "slack 1/16"),
     ("exports/slack/slackdump/internal/fixtures/assets/chunks.jsonl.gz", "slack 1/972"),
     ("exports/slack/slackdump/internal/fixtures/assets/source_archive", "slack 1/19, asides 2"),

@@ -59,6 +59,8 @@ pub(super) struct Conversation {
     /// Messages without an id are told apart by author, moment and order alone, so that one whose words
     /// were edited or taken back is still the same.
     pub is_told_by_moment: bool,
+    /// What was assumed of it, for the report.
+    pub remarks: Vec<String>,
     /// What was said, in order.
     pub turns: Vec<DraftTurn>,
     /// Ids for messages without one.
@@ -165,6 +167,7 @@ impl Conversation {
             n_replaced: self.n_replaced,
             is_complete: !self.is_cut,
             part: self.part,
+            remarks: self.remarks,
             ..Draft::new(title, SourceKind::Conversation, DraftBody::Turns(self.turns))
         })
     }

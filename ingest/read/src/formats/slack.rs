@@ -12,7 +12,7 @@ use super::records::{self, Stop};
 use super::said::Conversation;
 use super::slack_message::{Users, say};
 use super::{Emit, Event, Head, Input, Reader, file_name};
-use crate::archive::Part;
+use crate::archive::{self, Part};
 use crate::decode::Trouble;
 use crate::json::{Bad, Kind, Pull, Record, Value, array, field, parse, text, whole_number};
 use crate::seam::Result;
@@ -56,7 +56,7 @@ impl Reader for Slack {
 
     fn claims(&self, names: &[&str]) -> Vec<String> {
         let all: BTreeSet<&str> = names.iter().copied().collect();
-        let mut folders = BTreeSet::new();
+        let mut folders = archives(&all);
         for name in names {
             let Some(folder) =
                 name.strip_suffix("users.json").filter(|folder| folder.is_empty() || folder.ends_with('/'))
@@ -72,7 +72,7 @@ impl Reader for Slack {
 
     fn takes(&self, name: &str) -> bool {
         match name.split_once('/') {
-            None => LISTS.contains(&name) || UNSAID.contains(&name),
+            None => LISTS.contains(&name) || UNSAID.contains(&name) || is_chunks(name) || ABOUT.contains(&bare(name)),
             Some((_, rest)) => is_day(rest) || is_upload(name) || is_upload(rest),
         }
     }
@@ -83,9 +83,86 @@ impl Reader for Slack {
                 let read = single(part, input, emit);
                 records::settle(read, emit)
             }
+            parts if parts.iter().any(|part| bare(&part.name) == WORKSPACE) => dumped(parts, input, emit),
             parts => export(parts, input, emit),
         }
     }
+}
+
+/// The file by which an archive of slackdump is known.
+const WORKSPACE: &str = "workspace.json";
+/// An archive's files that hold no messages.
+const ABOUT: &[&str] = &[WORKSPACE, "users.json", "channels.json", "search.json"];
+
+/// A name without the mark that the file is packed.
+fn bare(name: &str) -> &str {
+    name.strip_suffix(".gz").unwrap_or(name)
+}
+
+/// The folders that are archives of slackdump: they hold what the workspace is and who is in it.
+fn archives(names: &BTreeSet<&str>) -> BTreeSet<String> {
+    let folders = names.iter().filter_map(|name| bare(name).strip_suffix(WORKSPACE));
+    folders
+        .filter(|folder| folder.is_empty() || folder.ends_with('/'))
+        .filter(|folder| ["", ".gz"].iter().any(|end| names.contains(format!("{folder}users.json{end}").as_str())))
+        .map(|folder| folder.trim_end_matches('/').to_owned())
+        .collect()
+}
+
+/// Whether a file is called as an archive calls a channel or a thread of it: `C01AB.json.gz`, `C01AB-17.2.json.gz`.
+fn is_chunks(name: &str) -> bool {
+    let Some(stem) = bare(name).strip_suffix(".json") else { return false };
+    let channel = stem.split('-').next().unwrap_or_default();
+    channel.len() > 4
+        && channel.starts_with(['C', 'D', 'G'])
+        && channel.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}
+
+/// Reads an archive of slackdump, channel by channel, with the names of its people.
+fn dumped(parts: &[Part], input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
+    let mut users = Users::default();
+    let mut channels: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
+    for part in parts {
+        let name = bare(&part.name);
+        match name {
+            "users.json" => {
+                let read =
+                    pulled(part, input).and_then(|mut pull| values(&mut pull, &mut users, &mut BTreeMap::new(), emit));
+                records::settle(read, &mut |event| emit(in_part(event, &part.name)))?;
+                emit(Event::Aside)?;
+            }
+            _ if is_chunks(name) => {
+                channels.entry(name.split(['-', '.']).next().unwrap_or(name)).or_default().push(part)
+            }
+            _ => emit(Event::Aside)?,
+        }
+    }
+    for files in channels.values() {
+        let mut chats = BTreeMap::new();
+        let mut is_cut = false;
+        for part in files {
+            let read = pulled(part, input).and_then(|mut pull| values(&mut pull, &mut users, &mut chats, emit));
+            is_cut |= read.is_err();
+            records::settle(read, &mut |event| emit(in_part(event, &part.name)))?;
+        }
+        said(chats, is_cut, input, emit)?;
+    }
+    Ok(())
+}
+
+/// Hands on the channels of one file or group of files; how many there were.
+fn said(chats: BTreeMap<String, Conversation>, is_cut: bool, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<usize> {
+    let mut n_said = 0;
+    for (id, mut chat) in chats {
+        chat.is_cut |= is_cut;
+        chat.key = Some(id).filter(|id| !id.is_empty());
+        chat.sort_by_time();
+        if !chat.is_empty() {
+            n_said += 1;
+            emit(chat.finish(file_name(input.name), input.source_bytes_max))?;
+        }
+    }
+    Ok(n_said)
 }
 
 /// A channel as the lists know it.
@@ -146,7 +223,10 @@ fn export(parts: &[Part], input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> 
 }
 
 fn pulled<'p>(part: &Part, input: &Input<'_>) -> std::result::Result<Pull<'p>, Stop> {
-    Ok(Pull::new(part.open().map_err(Bad::Io)?, input.source_bytes_max))
+    // A file of a claimed folder may be packed by itself.
+    let head = if part.name.ends_with(".gz") { part.head(512).map_err(Bad::Io)? } else { Vec::new() };
+    let inner = archive::list(part, &head).and_then(|listed| listed.parts.into_iter().next());
+    Ok(Pull::new(inner.as_ref().unwrap_or(part).open().map_err(Bad::Io)?, input.source_bytes_max))
 }
 
 /// Says in which file of the export a trouble is.
@@ -248,16 +328,7 @@ fn single(part: &Part, input: &Input<'_>, emit: &mut Emit<'_>) -> std::result::R
         }
         _ => values(&mut pull, &mut users, &mut chats, emit),
     };
-    let mut n_said = 0;
-    for (id, mut chat) in chats {
-        chat.is_cut |= read.is_err();
-        chat.key = Some(id).filter(|id| !id.is_empty());
-        chat.sort_by_time();
-        if !chat.is_empty() {
-            n_said += 1;
-            emit(chat.finish(file_name(input.name), input.source_bytes_max))?;
-        }
-    }
+    let n_said = said(chats, read.is_err(), input, emit)?;
     if n_said == 0 && read.is_ok() {
         // A list of people, or of what a workspace is.
         emit(Event::Aside)?;

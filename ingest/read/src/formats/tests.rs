@@ -18,8 +18,7 @@ fn print(path: &Path, readers: &mut Vec<&'static str>) -> String {
         match met {
             Met::Item(item) => {
                 readers.push(item.reader.name());
-                let input =
-                    Input { parts: &item.parts, name: &item.relative, source_bytes_max: 1 << 20, file_bytes_max: None };
+                let input = Input::new(&item.parts, &item.relative, 1 << 20);
                 item.reader.read(&input, &mut |event| {
                     match event {
                         Event::Trouble(t) => print_trouble(&item.relative, &t, &mut out),
