@@ -8,12 +8,17 @@
 //! | `claude-code` | Claude Code's session logs | a session, an agent's part of one | `sessionId` |
 //! | `codex` | Codex's session logs | a session | its id |
 //! | `discord` | DiscordChatExporter's JSON | a channel | its id |
+//! | `docx` | DOCX | a file | label/path |
+//! | `epub` | EPUB | a book | label/path |
+//! | `odt` | ODT, the words of ODS and ODP | a file | label/path |
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
 //! | `irc` | IRC logs | a file | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
+//! | `pdf` | PDF | a file | label/path |
+//! | `rtf` | RTF | a file | label/path |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
 //! | `transcript` | text with `User:`-like prefixes | a file | label/path |
@@ -30,12 +35,28 @@ mod claude_code;
 mod codex;
 mod companion;
 mod discord;
+mod docx;
+mod docx_body;
+mod docx_styles;
+mod epub;
+mod html_text;
 mod irc;
 mod locomo;
 mod markdown;
 mod messages;
 mod messenger;
+mod odt;
+mod odt_body;
+mod office_meta;
+mod package;
+mod pdf;
+mod pdf_guard;
+mod pdf_layout;
+mod pdf_pages;
 mod records;
+mod rtf;
+mod rtf_text;
+mod rtf_tokens;
 mod said;
 mod slack;
 mod slack_message;
@@ -46,6 +67,7 @@ mod tree;
 mod whatsapp;
 mod whatsapp_line;
 mod whatsapp_text;
+mod xml;
 
 pub use markdown::options as markdown_options;
 
@@ -53,6 +75,7 @@ use std::io::Read;
 
 use model::Role;
 
+use crate::archive::Listed;
 use crate::decode::{self, Decoded, Trouble, too_large};
 use crate::files::unreadable;
 use crate::seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
@@ -65,9 +88,14 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
     &discord::Discord,
+    &docx::Docx,
+    &epub::Epub,
     &irc::Irc,
     &locomo::Locomo,
     &messenger::Messenger,
+    &odt::Odt,
+    &pdf::Pdf,
+    &rtf::Rtf,
     &slack::Slack,
     &telegram::Telegram,
     &whatsapp::WhatsApp,
@@ -98,19 +126,47 @@ pub(crate) fn choose(head: &Head<'_>) -> std::result::Result<&'static dyn Reader
     if head.bytes.is_empty() {
         return Err(empty());
     }
-    if let Some(trouble) = decode::not_a_text(head.bytes) {
-        return Err(trouble);
-    }
+    let no_text = decode::not_a_text(head.bytes);
     let mut best: Option<(u8, &'static dyn Reader)> = None;
-    for reader in READERS.iter().copied() {
+    for reader in READERS.iter().copied().filter(|reader| no_text.is_none() || reader.reads_binary()) {
         let sure = reader.recognises(head);
         if sure > best.map_or(0, |(sure, _)| sure) {
             best = Some((sure, reader));
         }
     }
     best.map(|(_, reader)| reader).ok_or_else(|| {
-        Trouble::new("", "no reader knows this format", "name one with --format, for example --format text")
+        no_text.unwrap_or_else(|| {
+            Trouble::new("", "no reader knows this format", "name one with --format, for example --format text")
+        })
     })
+}
+
+/// Entries by which a document that is packed as a ZIP archive is known.
+const DOCUMENT_NAMES: &[&str] = &["[Content_Types].xml", "mimetype", "META-INF/container.xml"];
+
+/// Who reads the archive `listed` as one document, `format` being forced; `None` where it is an archive of files.
+pub(crate) fn packed(
+    listed: &Listed,
+    format: Option<&'static dyn Reader>,
+) -> Option<std::result::Result<&'static dyn Reader, Trouble>> {
+    // What is damaged or too dense names the document too.
+    let parts = listed.parts.iter().map(|part| part.name.as_str());
+    let names: Vec<&str> = parts.chain(listed.troubles.iter().map(|(name, _)| name.as_str())).collect();
+    let mimetype = listed.parts.iter().find(|part| part.name == "mimetype").and_then(|part| part.head(128).ok());
+    let mimetype = String::from_utf8_lossy(mimetype.as_deref().unwrap_or_default()).trim().to_owned();
+    let reader = READERS.iter().copied().find(|reader| reader.packs(&names, &mimetype));
+    match (reader, format) {
+        (_, Some(format)) if format.packs(&names, &mimetype) => Some(Ok(format)),
+        (Some(reader), None) => Some(Ok(reader)),
+        (Some(reader), Some(_)) => {
+            let reason = format!("a document that the reader {} knows, not the one that is forced", reader.name());
+            Some(Err(Trouble::new("", reason, "leave out --format")))
+        }
+        (None, _) => names.iter().any(|name| DOCUMENT_NAMES.contains(name)).then(|| {
+            let reason = "a binary file (a document of an office program, or a book)";
+            Err(Trouble::new("", reason, "convert it to text first"))
+        }),
+    }
 }
 
 /// The trouble of a file without text.
@@ -169,7 +225,13 @@ pub(crate) fn extension(name: &str) -> String {
 }
 
 #[cfg(test)]
+mod book_tests;
+#[cfg(test)]
 mod damage;
+#[cfg(test)]
+mod docx_tests;
+#[cfg(test)]
+mod office_tests;
 #[cfg(test)]
 mod real;
 
