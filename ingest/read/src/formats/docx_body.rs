@@ -229,7 +229,7 @@ impl<'a> Story<'a> {
             }
             "tab" | "ptab" if parent_is(self, "r") => self.push(" "),
             "cr" => self.push("\n"),
-            "br" if parent_is(self, "r") => {
+            "br" if parent_is(self, "r") || parent_is(self, "p") => {
                 self.push(if matches!(tag.get("type"), Some("page" | "column")) { "\u{c}" } else { "\n" });
             }
             "noBreakHyphen" => self.push("\u{2011}"),

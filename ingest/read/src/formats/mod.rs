@@ -18,6 +18,7 @@
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
 //! | `pdf` | PDF | a file | label/path |
+//! | `pptx` | PPTX | a file | label/path |
 //! | `rtf` | RTF | a file | label/path |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
@@ -53,6 +54,7 @@ mod pdf;
 mod pdf_guard;
 mod pdf_layout;
 mod pdf_pages;
+mod pptx;
 mod records;
 mod rtf;
 mod rtf_text;
@@ -95,6 +97,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &messenger::Messenger,
     &odt::Odt,
     &pdf::Pdf,
+    &pptx::Pptx,
     &rtf::Rtf,
     &slack::Slack,
     &telegram::Telegram,

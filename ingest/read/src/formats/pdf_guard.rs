@@ -21,8 +21,15 @@ const LZW_BYTES_MAX: usize = 1 << 20;
 /// So many bytes before a stream say what it is.
 const DICTIONARY_BYTES: usize = 1024;
 
-/// Says why the streams in `pdf` are too much.
+/// A glyph's number or width in a font is at most so large.
+const WIDTH_MAX: u64 = 1_000_000;
+
+/// Says why the streams in `pdf` are too much, or the table of a font's widths: the library writes out its ranges.
 pub(super) fn check(pdf: &[u8]) -> Result<(), Trouble> {
+    if let Some(at) = memmem::find_iter(pdf, b"/W").find(|at| is_wild(&pdf[at + 2..])) {
+        let reason = "a damaged PDF: a font has more glyphs than a font can have";
+        return Err(Trouble::new(format!("byte {at}"), reason, "open it in a PDF program and save it again"));
+    }
     let mut n_all = 0_u64;
     let mut n_lzw = 0_usize;
     let mut from = 0;
@@ -58,6 +65,21 @@ pub(super) fn check(pdf: &[u8]) -> Result<(), Trouble> {
         }
     }
     Ok(())
+}
+
+/// Whether an array begins here that has a number beyond [`WIDTH_MAX`].
+fn is_wild(bytes: &[u8]) -> bool {
+    let n_blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+    let array = &bytes[n_blank..];
+    if array.first() != Some(&b'[') {
+        return false;
+    }
+    let n =
+        array.iter().position(|byte| !(byte.is_ascii_digit() || byte.is_ascii_whitespace() || b"[].+-".contains(byte)));
+    let numbers = array[..n.unwrap_or(array.len())].split(|byte| !byte.is_ascii_digit());
+    let mut numbers = numbers
+        .map(|digits| digits.iter().fold(0_u64, |n, byte| n.saturating_mul(10).saturating_add(u64::from(byte - b'0'))));
+    numbers.any(|number| number > WIDTH_MAX)
 }
 
 fn line_end(bytes: &[u8]) -> usize {
@@ -182,6 +204,13 @@ mod tests {
         for bomb in [pdf("/Filter /FlateDecode", &zeros), pdf("/Filter [/FlateDecode /FlateDecode]", &packed(&zeros))] {
             assert!(check(&bomb).unwrap_err().reason.contains("far more"));
         }
+    }
+
+    #[test]
+    fn a_font_has_no_billion_glyphs() {
+        assert_eq!(check(b"%PDF-1.4 <</W [ 1 [ 250 333 ] 7 191 722 ]>>"), Ok(()));
+        let trouble = check(b"%PDF-1.4 <</W [ 1 [ 250 333 ] 7 2147483648 722 ]>>").unwrap_err();
+        assert!(trouble.reason.contains("more glyphs"), "{trouble:?}");
     }
 
     #[test]

@@ -43,6 +43,11 @@ impl Tag {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.attributes.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
+
+    /// All attributes called `name` but for their prefixes.
+    pub fn all<'t>(&'t self, name: &'t str) -> impl Iterator<Item = &'t str> {
+        self.attributes.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
 }
 
 /// Pulls nodes from a stream of XML.
