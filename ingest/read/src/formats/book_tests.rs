@@ -18,7 +18,8 @@ fn odt(body: &str, more: &[(&str, &[u8])]) -> Vec<u8> {
 #[test]
 fn odt_keeps_headings_lists_tables_and_notes_and_leaves_out_what_was_deleted() {
     let body = "<text:tracked-changes><text:changed-region><text:deletion><text:p>gone</text:p></text:deletion>\
-        </text:changed-region></text:tracked-changes><text:h text:outline-level='2'>The <text:span>fence</text:span></text:h>\
+        </text:changed-region></text:tracked-changes>\
+        <text:h text:outline-level='2'>The <text:span>fence</text:span></text:h>\
         <text:p>It fell<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>In May.</text:p>\
         </text:note-body></text:note>,<text:s text:c='3'/>twice<text:line-break/>over.<office:annotation>\
         <dc:creator>Mira</dc:creator><dc:date>2024-05-01</dc:date><text:p>Why?</text:p></office:annotation></text:p>\
@@ -30,7 +31,8 @@ fn odt_keeps_headings_lists_tables_and_notes_and_leaves_out_what_was_deleted() {
     assert_eq!(
         read_whole("renamed.bin", &odt(body, &[])),
         "## The fence\n\nIt fell[^1], twice\nover.[^c2]\n\n1. posts\n   - oak\n2. wire\n\n\
-         | part | price |\n| --- | --- |\n\nAround it\n\nboxed\n\n[^1]: In May.\n\n[^c2]: Comment by Mira, 2024-05-01: Why?"
+         | part | price |\n| --- | --- |\n\nAround it\n\nboxed\n\n\
+         [^1]: In May.\n\n[^c2]: Comment by Mira, 2024-05-01: Why?"
     );
 }
 
@@ -111,7 +113,8 @@ fn rtf_structure_is_kept_and_what_is_no_text_left_out() {
     check_rtf(
         "{\\stylesheet{\\s1 heading 1;}}{\\info{\\title T}}{\\pict 00ff}{\\*\\unknown no}\\pard\\s1 Beds\\par\
          \\pard One{\\footnote Two.} and {\\field{\\*\\fldinst PAGE}{\\fldrslt 7}}{\\deleted gone}\\line b\\par\
-         {\\listtext 1.\\tab}dig\\par{\\listtext 2.\\tab}sow\\par\\trowd\\intbl a\\cell b\\cell\\row\\intbl 1\\cell 2\\cell\\row\
+         {\\listtext 1.\\tab}dig\\par{\\listtext 2.\\tab}sow\\par\
+         \\trowd\\intbl a\\cell b\\cell\\row\\intbl 1\\cell 2\\cell\\row\
          \\pard End",
         "# Beds\n\nOne[^1] and 7\nb\n\n1. dig\n2. sow\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n\nEnd\n\n[^1]: Two.",
     );
@@ -173,7 +176,8 @@ fn pdf_pages_are_paragraphs_and_pages_without_text_are_told() {
 fn pdf_that_is_hostile_is_told() {
     refused("a.pdf", &pdf(&["0 0 9 9 re f", "0 0 9 9 re f"], ""), "pages 1 to 2: no text");
     refused("a.pdf", b"%PDF-1.7\n\x00\x01\x02", "a damaged PDF");
-    let locked = "/Encrypt<</Filter/Standard/V 1/R 2/Length 40/P -4/O<00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff>\
+    let locked = "/Encrypt<</Filter/Standard/V 1/R 2/Length 40/P -4/O<\
+        00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff>\
         /U<ffeeddccbbaa99887766554433221100ffeeddccbbaa99887766554433221100>>>/ID[<00><00>]";
     refused("a.pdf", &pdf(&["BT ET"], locked), "password");
     let (drafts, troubles) = import(&[("a.pdf", &pdf(&["BT /F 12 Tf (x) Tj ET"], ""))], Some("text"));

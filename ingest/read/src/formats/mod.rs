@@ -57,6 +57,7 @@ mod pdf_pages;
 mod pptx;
 mod records;
 mod rtf;
+mod rtf_codes;
 mod rtf_text;
 mod rtf_tokens;
 mod said;

@@ -275,7 +275,8 @@ mod tests {
         ]);
         assert_eq!(
             text,
-            "The beds behind the shed are watered twice a week by the neighbours.\n\nNobody waters them at noon, or so we say."
+            "The beds behind the shed are watered twice a week by the neighbours.\n\n\
+             Nobody waters them at noon, or so we say."
         );
     }
 

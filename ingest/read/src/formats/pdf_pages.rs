@@ -1,8 +1,8 @@
 //! The pages of a PDF, interpreted by `hayro-interpret` in a thread of its own.
 //!
 //! The library is safe Rust without unsafe code, but a file made to break it may make it panic, or go round for ever.
-//! A panic is caught page by page and, in that thread only, not printed. Whoever waits for a page waits a bounded time; a
-//! thread that is late is asked to stop where it next draws something, and left alone if it never does. What streams
+//! A panic is caught page by page and, in that thread only, not printed. Whoever waits for a page waits a bounded time;
+//! a thread that is late is asked to stop where it next draws something, and left alone if it never does. What streams
 //! unpack to is bounded before (`pdf_guard`), what a page draws is bounded here.
 
 use std::cell::Cell;

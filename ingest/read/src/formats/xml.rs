@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn entities_of_its_own_are_told_and_not_expanded() {
-        let text = b"<!DOCTYPE r [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'><!ENTITY c SYSTEM 'file:///etc/passwd'>]><r>&b;&c;</r>";
+        let text = b"<!DOCTYPE r [<!ENTITY a 'aaaa'><!ENTITY b '&a;&a;'><!ENTITY c SYSTEM 'file:///x'>]><r>&b;&c;</r>";
         let (out, trouble, xml) = pull(text, 1000);
         assert_eq!((out.as_str(), trouble), ("<r ->&b;&c;</r>", None));
         assert!(xml.entity_trouble().unwrap().reason.starts_with("&b;: an entity"));
