@@ -218,7 +218,10 @@ impl Walk<'_, '_> {
         };
         if archive::pack_of(&head).is_some() {
             if depth == archive::DEPTH_MAX {
-                return self.trouble(file, true, too_deep(1));
+                return match self.document(&file.part, &head) {
+                    Some(reader) => self.item(file, reader),
+                    None => self.trouble(file, true, too_deep(1)),
+                };
             }
             if let Some(listed) = archive::list(&file.part, &head) {
                 return self.archive(file, listed, depth + 1);
@@ -235,6 +238,10 @@ impl Walk<'_, '_> {
             Ok(reader) => reader,
             Err(trouble) => return self.trouble(file, false, trouble),
         };
+        self.item(file, reader)
+    }
+
+    fn item(&mut self, file: &Named, reader: &'static dyn Reader) -> Result<()> {
         let Names { shown, relative, key } = file.names();
         (self.take)(Met::Item(Item {
             shown,
@@ -248,9 +255,10 @@ impl Walk<'_, '_> {
 
     /// Goes through the archive `file`.
     fn archive(&mut self, file: &Named, listed: Listed, depth: u32) -> Result<()> {
-        if listed.parts.iter().any(|part| DOCUMENT_NAMES.contains(&part.name.as_str())) {
-            let reason = "a binary file (a document of an office program, or a book)";
-            return self.trouble(file, false, Trouble::new("", reason, "convert it to text first"));
+        match formats::packed(&listed, self.format) {
+            Some(Ok(reader)) => return self.item(file, reader),
+            Some(Err(trouble)) => return self.trouble(file, false, trouble),
+            None => {}
         }
         let names = Rc::new(file.names());
         let n_named = listed.troubles.len().min(NAMED_MAX);
@@ -267,8 +275,10 @@ impl Walk<'_, '_> {
         let mut parts: Vec<Named> = Vec::with_capacity(listed.parts.len());
         let mut n_deep = 0;
         for part in listed.parts {
-            let is_deep =
-                depth == archive::DEPTH_MAX && part.head(512).is_ok_and(|head| archive::pack_of(&head).is_some());
+            let is_deep = depth == archive::DEPTH_MAX
+                && part
+                    .head(512)
+                    .is_ok_and(|head| archive::pack_of(&head).is_some() && self.document(&part, &head).is_none());
             if is_deep {
                 n_deep += 1;
             } else {
@@ -283,14 +293,18 @@ impl Walk<'_, '_> {
         self.group(parts, depth)
     }
 
+    /// Who reads `part`, which is packed and begins with `head`, where it is a document rather than an archive.
+    fn document(&self, part: &Part, head: &[u8]) -> Option<&'static dyn Reader> {
+        let is_zip = archive::pack_of(head) == Some(archive::Pack::Zip);
+        let listed = is_zip.then(|| archive::list(part, head)).flatten()?;
+        formats::packed(&listed, self.format)?.ok()
+    }
+
     fn trouble(&mut self, file: &Named, is_unknown: bool, trouble: Trouble) -> Result<()> {
         let Names { shown, relative, .. } = file.names();
         (self.take)(Met::Trouble { shown, relative, is_unknown, trouble })
     }
 }
-
-/// Entries by which a document that is packed as a ZIP archive is known.
-const DOCUMENT_NAMES: &[&str] = &["[Content_Types].xml", "mimetype", "META-INF/container.xml"];
 
 fn too_deep(n: usize) -> Trouble {
     let reason = format!("{n} archives that lie in more than {} others", archive::DEPTH_MAX - 1);

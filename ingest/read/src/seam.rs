@@ -206,6 +206,15 @@ pub trait Reader: Sync {
     fn name(&self) -> &'static str;
     /// How sure it is, 0 to 100, that a file is its own.
     fn recognises(&self, head: &Head<'_>) -> u8;
+    /// Whether a file that is no text may be its own.
+    fn reads_binary(&self) -> bool {
+        false
+    }
+    /// Whether an archive with entries of these names is one document of its own; `mimetype` is what the entry of
+    /// that name says.
+    fn packs(&self, _names: &[&str], _mimetype: &str) -> bool {
+        false
+    }
     /// The folders it reads as one archive each, given the paths of all files that are listed together;
     /// the empty path is the outermost one.
     fn claims(&self, _names: &[&str]) -> Vec<String> {

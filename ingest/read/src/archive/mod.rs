@@ -21,7 +21,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub(crate) use codec::{Codec, media, pack_of};
+pub(crate) use codec::{Codec, Pack, media, pack_of};
 pub(crate) use guard::Dense;
 pub(crate) use list::{DENSE_HINT, Listed, list};
 

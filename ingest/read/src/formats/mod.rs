@@ -9,6 +9,9 @@
 //! | `claude-code` | Claude Code's session logs | a session, an agent's part of one | `sessionId` |
 //! | `codex` | Codex's session logs | a session | its id |
 //! | `discord` | DiscordChatExporter's JSON | a channel | its id |
+//! | `docx` | DOCX | a file | label/path |
+//! | `epub` | EPUB | a book | label/path |
+//! | `odt` | ODT, the words of ODS and ODP | a file | label/path |
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
 //! | `google-chat` | Google Chat in Takeout, its folder as one | a group | the group's folder |
 //! | `irc` | IRC logs | a file | label/path |
@@ -22,6 +25,9 @@
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
 //! | `signal` | Signal's plaintext export, signal-export's and sigtop's JSON | a chat | its id, else label/path |
 //! | `skype` | Skype's and personal Teams' export | a conversation | its id |
+//! | `pdf` | PDF | a file | label/path |
+//! | `pptx` | PPTX | a file | label/path |
+//! | `rtf` | RTF | a file | label/path |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
 //! | `transcript` | text with `User:`-like prefixes | a file | label/path |
@@ -40,7 +46,12 @@ mod claude_code;
 mod codex;
 mod companion;
 mod discord;
+mod docx;
+mod docx_body;
+mod docx_styles;
+mod epub;
 mod google_chat;
+mod html_text;
 mod irc;
 mod keep;
 mod locomo;
@@ -55,7 +66,20 @@ mod memories;
 mod memory;
 mod messages;
 mod messenger;
+mod odt;
+mod odt_body;
+mod office_meta;
+mod package;
+mod pdf;
+mod pdf_guard;
+mod pdf_layout;
+mod pdf_pages;
+mod pptx;
 mod records;
+mod rtf;
+mod rtf_codes;
+mod rtf_text;
+mod rtf_tokens;
 mod said;
 mod signal;
 mod skype;
@@ -69,6 +93,7 @@ mod tree;
 mod whatsapp;
 mod whatsapp_line;
 mod whatsapp_text;
+mod xml;
 
 pub use markdown::options as markdown_options;
 
@@ -76,6 +101,7 @@ use std::io::Read;
 
 use model::Role;
 
+use crate::archive::Listed;
 use crate::decode::{self, Decoded, Trouble, too_large};
 use crate::files::unreadable;
 use crate::seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
@@ -90,6 +116,8 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &codex::Codex,
     &discord::Discord,
     &google_chat::GoogleChat,
+    &docx::Docx,
+    &epub::Epub,
     &irc::Irc,
     &keep::Keep,
     &locomo::Locomo,
@@ -97,6 +125,10 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &messenger::Messenger,
     &signal::Signal,
     &skype::Skype,
+    &odt::Odt,
+    &pdf::Pdf,
+    &pptx::Pptx,
+    &rtf::Rtf,
     &slack::Slack,
     &telegram::Telegram,
     &whatsapp::WhatsApp,
@@ -134,19 +166,47 @@ pub(crate) fn choose(head: &Head<'_>) -> std::result::Result<&'static dyn Reader
     if head.bytes.is_empty() {
         return Err(empty());
     }
-    if let Some(trouble) = decode::not_a_text(head.bytes) {
-        return Err(trouble);
-    }
+    let no_text = decode::not_a_text(head.bytes);
     let mut best: Option<(u8, &'static dyn Reader)> = None;
-    for reader in READERS.iter().copied() {
+    for reader in READERS.iter().copied().filter(|reader| no_text.is_none() || reader.reads_binary()) {
         let sure = reader.recognises(head);
         if sure > best.map_or(0, |(sure, _)| sure) {
             best = Some((sure, reader));
         }
     }
     best.map(|(_, reader)| reader).ok_or_else(|| {
-        Trouble::new("", "no reader knows this format", "name one with --format, for example --format text")
+        no_text.unwrap_or_else(|| {
+            Trouble::new("", "no reader knows this format", "name one with --format, for example --format text")
+        })
     })
+}
+
+/// Entries by which a document that is packed as a ZIP archive is known.
+const DOCUMENT_NAMES: &[&str] = &["[Content_Types].xml", "mimetype", "META-INF/container.xml"];
+
+/// Who reads the archive `listed` as one document, `format` being forced; `None` where it is an archive of files.
+pub(crate) fn packed(
+    listed: &Listed,
+    format: Option<&'static dyn Reader>,
+) -> Option<std::result::Result<&'static dyn Reader, Trouble>> {
+    // What is damaged or too dense names the document too.
+    let parts = listed.parts.iter().map(|part| part.name.as_str());
+    let names: Vec<&str> = parts.chain(listed.troubles.iter().map(|(name, _)| name.as_str())).collect();
+    let mimetype = listed.parts.iter().find(|part| part.name == "mimetype").and_then(|part| part.head(128).ok());
+    let mimetype = String::from_utf8_lossy(mimetype.as_deref().unwrap_or_default()).trim().to_owned();
+    let reader = READERS.iter().copied().find(|reader| reader.packs(&names, &mimetype));
+    match (reader, format) {
+        (_, Some(format)) if format.packs(&names, &mimetype) => Some(Ok(format)),
+        (Some(reader), None) => Some(Ok(reader)),
+        (Some(reader), Some(_)) => {
+            let reason = format!("a document that the reader {} knows, not the one that is forced", reader.name());
+            Some(Err(Trouble::new("", reason, "leave out --format")))
+        }
+        (None, _) => names.iter().any(|name| DOCUMENT_NAMES.contains(name)).then(|| {
+            let reason = "a binary file (a document of an office program, or a book)";
+            Err(Trouble::new("", reason, "convert it to text first"))
+        }),
+    }
 }
 
 /// The trouble of a file without text.
@@ -205,9 +265,15 @@ pub(crate) fn extension(name: &str) -> String {
 }
 
 #[cfg(test)]
+mod book_tests;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
+mod docx_tests;
+#[cfg(test)]
 mod mail_real;
+#[cfg(test)]
+mod office_tests;
 #[cfg(test)]
 mod real;
 

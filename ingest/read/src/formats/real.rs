@@ -109,6 +109,7 @@ const EXPECTED: &[(&str, &str)] = &[
     ("exports/slack/slackdump/internal/fixtures/assets/source_dump_dir", "slack 1/16, troubles 1"),
     ("exports/slack/slackdump/internal/fixtures/assets/source_export.zip", "slack 1/16"),
     ("exports/slack/slackdump/internal/fixtures/assets/source_export_dir", "slack 1/16"),
+    ("docs/docx", "docx 30/0, troubles 16"),
 ];
 
 #[test]
