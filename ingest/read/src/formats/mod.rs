@@ -15,6 +15,7 @@
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
+//! | `subtitles` | WebVTT, SubRip, SubViewer | a file | label/path |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
 //! | `transcript` | text with `User:`-like prefixes | a file | label/path |
 //! | `whatsapp` | WhatsApp's `_chat.txt` | a chat | digest of its first message |
@@ -39,6 +40,7 @@ mod records;
 mod said;
 mod slack;
 mod slack_message;
+mod subtitles;
 mod telegram;
 mod text;
 mod transcript;
@@ -69,6 +71,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &locomo::Locomo,
     &messenger::Messenger,
     &slack::Slack,
+    &subtitles::Subtitles,
     &telegram::Telegram,
     &whatsapp::WhatsApp,
     &markdown::Markdown,
