@@ -14,6 +14,7 @@
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
+//! | `notebook` | Jupyter notebooks | a file | label/path |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
 //! | `subtitles` | WebVTT, SubRip, SubViewer | a file | label/path |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
@@ -36,6 +37,7 @@ mod locomo;
 mod markdown;
 mod messages;
 mod messenger;
+mod notebook;
 mod records;
 mod said;
 mod slack;
@@ -70,6 +72,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &irc::Irc,
     &locomo::Locomo,
     &messenger::Messenger,
+    &notebook::Notebook,
     &slack::Slack,
     &subtitles::Subtitles,
     &telegram::Telegram,
