@@ -9,6 +9,7 @@
 //! | `codex` | Codex's session logs | a session | its id |
 //! | `discord` | DiscordChatExporter's JSON | a channel | its id |
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
+//! | `html` | pages, their main text | a file | label/path |
 //! | `irc` | IRC logs | a file | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
@@ -32,6 +33,8 @@ mod claude_code;
 mod codex;
 mod companion;
 mod discord;
+mod html;
+mod html_text;
 mod irc;
 mod locomo;
 mod markdown;
@@ -69,6 +72,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &claude_code::ClaudeCode,
     &codex::Codex,
     &discord::Discord,
+    &html::Html,
     &irc::Irc,
     &locomo::Locomo,
     &messenger::Messenger,

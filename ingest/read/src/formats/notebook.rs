@@ -114,14 +114,19 @@ fn paragraph(text: &str, out: &mut String) {
     }
 }
 
-/// A block of `text` behind fences that are longer than any in it.
+/// A block of `text` between fences.
 fn fenced(text: &str, language: &str, out: &mut String) {
     if text.trim().is_empty() {
         return;
     }
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.saturating_add(1).max(3));
+    let fence = fence(text);
     paragraph(&format!("{fence}{language}\n{text}\n{fence}"), out);
+}
+
+/// A fence for a block of `text`, longer than any in it.
+pub(super) fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat(longest.saturating_add(1).max(3))
 }
 
 /// A text, or the joined lines of one.
@@ -168,7 +173,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> String {
-        parse(json.as_bytes(), &mut 0, |notebook| markdown(notebook)).unwrap()
+        parse(json.as_bytes(), &mut 0, markdown).unwrap()
     }
 
     #[test]
