@@ -9,6 +9,7 @@
 //! | `files` | the files under the paths of an import, in one fixed order |
 //! | `intake` | opens archives, joins what belongs together, chooses the reader |
 //! | `archive` | ZIP, tar, gzip and zstd as streams within bounds |
+//! | `charset` | which encoding a text is in that is not UTF-8 |
 //! | `decode` | bytes to the text that is kept |
 //! | `json` | JSON of any length, pulled value by value |
 //! | `formats` | the readers, a file each |
@@ -16,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod charset;
 mod decode;
 mod files;
 mod formats;

@@ -13,8 +13,8 @@ use html5gum::{StartTag, Token, Tokenizer};
 
 use super::html_text::Writer;
 use super::markdown::document;
-use super::{Emit, Event, Head, Input, Reader, extension, whole};
-use crate::decode::Trouble;
+use super::{Emit, Event, Head, Input, Reader, extension, whole_bytes};
+use crate::decode::{Trouble, decode};
 use crate::seam::Result;
 
 /// Elements without content.
@@ -53,6 +53,9 @@ const CLOSED: &[&str] = &["a", "div", "dialog", "form", "ol", "section", "span",
 /// articles are where they have half of them.
 const MAIN_BYTES: usize = 200;
 
+/// A page declares its encoding within so many bytes.
+const CHARSET_BYTES: usize = 1024;
+
 /// The reader of HTML.
 pub(super) struct Html;
 
@@ -74,7 +77,11 @@ impl Reader for Html {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        let decoded = match whole(input) {
+        let decoded = whole_bytes(input).and_then(|bytes| {
+            let declared = charset(&bytes);
+            decode(bytes, declared.as_deref())
+        });
+        let decoded = match decoded {
             Ok(decoded) => decoded,
             Err(trouble) => return emit(Event::Trouble(trouble)),
         };
@@ -88,8 +95,19 @@ impl Reader for Html {
         }
         let mut draft = document(page.text, page.title, input.name, decoded.n_replaced);
         draft.metadata.extend(page.metadata);
+        draft.metadata.extend(decoded.metadata());
+        draft.remarks.extend(decoded.remarks());
         emit(Event::Draft(draft))
     }
+}
+
+/// The encoding that a page declares in its first bytes, by a `meta` element or as XML does.
+fn charset(bytes: &[u8]) -> Option<String> {
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(CHARSET_BYTES)]).to_lowercase();
+    let (_, rest) = start.split_once("charset=").or_else(|| start.split_once("encoding="))?;
+    let rest = rest.trim_start_matches(['"', '\'', ' ']);
+    let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"-_:.".contains(c)).unwrap_or(rest.len());
+    (end > 0).then(|| rest[..end].to_owned())
 }
 
 /// What a page says.
@@ -361,6 +379,15 @@ mod tests {
         assert_eq!(text("<article>One</article> <p>x</p><article>Two"), "One\n\nTwo\n");
         assert_eq!(text("<article>One</article><p>Much more than in it"), "One\n\nMuch more than in it\n");
         assert_eq!(text("<p>One</p><table><tr><td>Two<main>Three</main>"), "One\n\nTwo\n\nThree\n");
+    }
+
+    #[test]
+    fn a_page_declares_its_encoding() {
+        assert_eq!(charset(b"<html><META CHARSET='Windows-1251'>").as_deref(), Some("windows-1251"));
+        let long = b"<meta http-equiv=Content-Type content=\"text/html; charset=gb2312\">";
+        assert_eq!(charset(long).as_deref(), Some("gb2312"));
+        assert_eq!(charset(b"<?xml version='1.0' encoding=\"utf-8\"?>").as_deref(), Some("utf-8"));
+        assert_eq!(charset(b"<html><title>charset</title>"), None);
     }
 
     #[test]

@@ -31,7 +31,10 @@ impl Reader for Markdown {
             Ok(decoded) => decoded,
             Err(trouble) => return emit(Event::Trouble(trouble)),
         };
-        emit(Event::Draft(document(decoded.text, None, input.name, decoded.n_replaced)))
+        let (encoding, remarks) = (decoded.metadata(), decoded.remarks());
+        let mut draft = document(decoded.text, None, input.name, decoded.n_replaced);
+        draft.metadata.extend(encoding);
+        emit(Event::Draft(Draft { remarks, ..draft }))
     }
 }
 

@@ -108,9 +108,8 @@ pub(crate) fn choose(head: &Head<'_>) -> std::result::Result<&'static dyn Reader
     if head.bytes.is_empty() {
         return Err(empty());
     }
-    if let Some(trouble) = decode::not_a_text(head.bytes) {
-        return Err(trouble);
-    }
+    let bytes = decode::head(head.bytes)?;
+    let head = &Head::new(&bytes, head.name);
     let mut best: Option<(u8, &'static dyn Reader)> = None;
     for reader in READERS.iter().copied() {
         let sure = reader.recognises(head);
@@ -130,7 +129,7 @@ pub(crate) fn empty() -> Trouble {
 
 /// Reads and decodes the whole of a file within the bound.
 pub(crate) fn whole(input: &Input<'_>) -> std::result::Result<Decoded, Trouble> {
-    let decoded = decode::decode(whole_bytes(input)?)?;
+    let decoded = decode::decode(whole_bytes(input)?, None)?;
     if decoded.text.trim().is_empty() {
         return Err(empty());
     }

@@ -54,6 +54,8 @@ pub(super) struct Conversation {
     pub metadata: BTreeMap<String, String>,
     /// Characters replaced.
     pub n_replaced: u64,
+    /// What was assumed or guessed of it.
+    pub remarks: Vec<String>,
     /// Something of it could not be read.
     pub is_cut: bool,
     /// Messages without an id are told apart by author, moment and order alone, so that one whose words
@@ -162,6 +164,7 @@ impl Conversation {
             exported_at: self.exported_at,
             metadata: self.metadata,
             n_replaced: self.n_replaced,
+            remarks: self.remarks,
             is_complete: !self.is_cut,
             part: self.part,
             ..Draft::new(title, SourceKind::Conversation, DraftBody::Turns(self.turns))

@@ -78,6 +78,8 @@ impl Reader for Subtitles {
         let mut chat = passages(file);
         chat.title.get_or_insert_with(|| file_name(input.name).to_owned());
         chat.n_replaced += decoded.n_replaced;
+        chat.metadata.extend(decoded.metadata());
+        chat.remarks.extend(decoded.remarks());
         emit(chat.finish(file_name(input.name), input.source_bytes_max))
     }
 }
