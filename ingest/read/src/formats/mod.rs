@@ -6,6 +6,7 @@
 //! | `chatgpt` | ChatGPT's `conversations.json`, also in shards | a conversation | `conversation_id` |
 //! | `claude` | Claude's `conversations.json` and projects | a conversation, a document | `uuid` |
 //! | `claude-code` | Claude Code's session logs | a session, an agent's part of one | `sessionId` |
+//! | `code` | source code and build files, by their names | a file | label/path |
 //! | `codex` | Codex's session logs | a session | its id |
 //! | `discord` | DiscordChatExporter's JSON | a channel | its id |
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
@@ -13,15 +14,17 @@
 //! | `irc` | IRC logs | a file | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
 //! | `markdown` | `.md`, `.markdown` | a file | label/path |
+//! | `markup` | reStructuredText, AsciiDoc, Org, LaTeX | a file | label/path |
 //! | `messages` | JSON or JSONL of messages, by the usual names | a conversation | its id, else label/path |
 //! | `messenger` | Messenger and Instagram, numbered files joined | a chat | `thread_path` |
 //! | `notebook` | Jupyter notebooks | a file | label/path |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
 //! | `subtitles` | WebVTT, SubRip, SubViewer | a file | label/path |
+//! | `table` | CSV, TSV | a file | label/path |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
 //! | `transcript` | text with `User:`-like prefixes | a file | label/path |
 //! | `whatsapp` | WhatsApp's `_chat.txt` | a chat | digest of its first message |
-//! | `text` | `.txt`, `.rst`, `.log`, …, anything when forced | a file | label/path |
+//! | `text` | `.txt`, `.log`, …, anything when forced | a file | label/path |
 //!
 //! To add one: a file here, a line in [`READERS`], an example with its `.expected` twin in `ingest/read/tests/data`.
 
@@ -30,6 +33,7 @@ mod chat_line;
 mod chatgpt;
 mod claude;
 mod claude_code;
+mod code;
 mod codex;
 mod companion;
 mod discord;
@@ -38,6 +42,7 @@ mod html_text;
 mod irc;
 mod locomo;
 mod markdown;
+mod markup;
 mod messages;
 mod messenger;
 mod notebook;
@@ -46,6 +51,7 @@ mod said;
 mod slack;
 mod slack_message;
 mod subtitles;
+mod table;
 mod telegram;
 mod text;
 mod transcript;
@@ -82,6 +88,9 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &telegram::Telegram,
     &whatsapp::WhatsApp,
     &markdown::Markdown,
+    &markup::Markup,
+    &table::Table,
+    &code::Code,
     &transcript::Transcript,
     &text::Text,
     &messages::Messages,

@@ -8,8 +8,8 @@
 use super::markdown::document;
 use super::{Emit, Event, Head, Input, Reader, empty, extension, whole_bytes};
 use crate::decode::Trouble;
-use crate::seam::Result;
 use crate::json::{Value, array, clean, field, parse, text, whole_number};
+use crate::seam::Result;
 
 /// What a cell gave out is kept up to so many characters: a log is no more to be remembered than a picture.
 const OUTPUT_CHARS_MAX: usize = 2000;
