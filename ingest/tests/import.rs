@@ -54,13 +54,14 @@ fn bad_files_are_named_and_the_others_go_in() {
     let world = World::new();
     world.put("good.txt", "A good note.");
     world.put("latin.txt", b"caf\xe9 au lait");
+    world.put("mixed.txt", b"caf\xc3\xa9 \xc3\xa9 caf\xe9");
     world.put("empty.txt", "");
     world.put("pic.png", b"\x89PNG\r\n\x1a\n\0\0\0");
     world.put("odd.xyz", "no reader has this ending");
     world.put("bad.jsonl", message("1", 0, "fine") + "{broken\n" + &message("2", 1, "fine too"));
     let report = world.import(|_| {});
     assert_eq!(report.exit_code(), 3);
-    assert_eq!(report.imported.len(), 2);
+    assert_eq!(report.imported.len(), 3);
     let mut skipped: Vec<String> = report
         .skipped
         .iter()
@@ -69,7 +70,10 @@ fn bad_files_are_named_and_the_others_go_in() {
     skipped.sort();
     assert_eq!(skipped.len(), 5, "{skipped:#?}");
     assert!(skipped[0].starts_with("bad.jsonl line 2: "), "{skipped:#?}");
-    assert!(skipped[2].starts_with("latin.txt byte 3: not UTF-8"), "{skipped:#?}");
+    assert!(skipped[2].starts_with("mixed.txt byte 12: not UTF-8"), "{skipped:#?}");
+    assert_eq!(world.newest("text", "c/latin.txt").text, "café au lait");
+    let remarks: Vec<&String> = report.imported.iter().flat_map(|source| &source.remarks).collect();
+    assert_eq!(remarks, ["read as windows-1252, guessed from its bytes"]);
     assert!(report.skipped.iter().all(|s| !s.hint.is_empty()));
 }
 

@@ -1,9 +1,14 @@
-//! Bytes to retained text: UTF-8 or a reason why not.
+//! Bytes to retained text: in UTF-8, in another encoding that is named, or a reason why not.
 //!
-//! The rule: a file that is not UTF-8 is skipped whole, with the first bad byte's place and the way
-//! out. Guessing an encoding, or strewing replacement characters over a Latin-1 text, would silently
-//! change what someone said. Only what UTF-8 can carry but a text cannot is mended and counted: NUL
-//! and surrogates that lost their other half become U+FFFD. A byte order mark is dropped.
+//! The rule: a file is in one encoding as a whole, or it is skipped whole, with the first bad byte's place and the
+//! way out. Strewing replacement characters over a text would silently change what someone said. Only what UTF-8
+//! can carry but a text cannot is mended and counted: NUL and surrogates that lost their other half become U+FFFD. A
+//! byte order mark is dropped. Other encodings: `charset.rs`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use crate::charset::{self, By, Wide};
 
 /// Text as it is kept.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,6 +17,23 @@ pub(crate) struct Decoded {
     pub text: String,
     /// Characters replaced by U+FFFD.
     pub n_replaced: u64,
+    /// Its encoding where it was not UTF-8, and what that is known by.
+    pub encoding: Option<(&'static str, By)>,
+}
+
+impl Decoded {
+    /// What there is to say of how it was decoded.
+    pub fn metadata(&self) -> BTreeMap<String, String> {
+        let said = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let pairs = self.encoding.map(|(name, by)| [said("encoding", name), said("encoding_by", by.as_str())]);
+        pairs.into_iter().flatten().collect()
+    }
+
+    /// What was guessed of it: an encoding that neither a mark nor the file itself names.
+    pub fn remarks(&self) -> Vec<String> {
+        let guessed = self.encoding.filter(|(_, by)| *by == By::Content);
+        guessed.map(|(name, _)| format!("read as {name}, guessed from its bytes")).into_iter().collect()
+    }
 }
 
 /// Why a file, or a place in it, was not taken in.
@@ -72,8 +94,8 @@ pub(crate) fn not_a_text(head: &[u8]) -> Option<Trouble> {
             return Some(Trouble::new("", format!("a binary file ({name})"), hint));
         }
     }
-    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
-        return Some(not_utf8(0, "UTF-16", "utf-16"));
+    if Wide::of(head).is_some() {
+        return None;
     }
     let n_nul = head.iter().filter(|&&byte| byte == 0).count();
     let n_control = head.iter().filter(|&&byte| (1..9).contains(&byte) || (14..27).contains(&byte)).count();
@@ -83,22 +105,49 @@ pub(crate) fn not_a_text(head: &[u8]) -> Option<Trouble> {
     is_binary.then(|| Trouble::new("", "a binary file", "convert it to text first"))
 }
 
-/// Decodes the whole of a file.
-pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, Trouble> {
-    if let Some(trouble) = not_a_text(&bytes[..bytes.len().min(HEAD_BYTES)]) {
+/// The first bytes of a text as readers look at them, or why it is none. JSON is UTF-8 and nothing else.
+pub(crate) fn head(bytes: &[u8]) -> Result<Cow<'_, [u8]>, Trouble> {
+    if let Some(trouble) = not_a_text(bytes) {
         return Err(trouble);
+    }
+    let Some(wide) = Wide::of(bytes) else { return Ok(Cow::Borrowed(bytes)) };
+    let text = wide.decode(bytes).0;
+    if text.trim_start_matches('\u{feff}').trim_start().starts_with(['[', '{']) {
+        return Err(not_utf8(0, wide.name(), wide.name()));
+    }
+    Ok(Cow::Owned(text.into_bytes()))
+}
+
+/// Decodes the whole of a file, which may declare its encoding.
+pub(crate) fn decode(bytes: Vec<u8>, declared: Option<&str>) -> Result<Decoded, Trouble> {
+    let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    if let Some(trouble) = not_a_text(head) {
+        return Err(trouble);
+    }
+    if let Some(wide) = Wide::of(head) {
+        let (text, n_replaced) = wide.decode(&bytes);
+        return Ok(Decoded { encoding: Some((wide.name(), wide.by)), ..mend(text, n_replaced) });
+    }
+    if charset::is_disguised(declared)
+        && let Some((text, name, by)) = charset::legacy(&bytes, declared)
+    {
+        return Ok(Decoded { encoding: Some((name, by)), ..mend(text, 0) });
     }
     let mut n_replaced = 0;
     let bytes = mend_surrogates(bytes, &mut n_replaced);
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        match guess(error.as_bytes()) {
-            Guess::Binary => Trouble::new(format!("byte {at}"), "a binary file", "convert it to text first"),
-            Guess::Western => not_utf8(at, "perhaps Windows-1252 or Latin-1", "windows-1252"),
-            Guess::Other => not_utf8(at, "an unknown encoding", "ENCODING"),
-        }
-    })?;
-    Ok(mend(text, n_replaced))
+    let error = match String::from_utf8(bytes) {
+        Ok(text) => return Ok(mend(text, n_replaced)),
+        Err(error) => error,
+    };
+    let at = error.utf8_error().valid_up_to();
+    let bytes = error.as_bytes();
+    if is_binary(bytes) {
+        return Err(Trouble::new(format!("byte {at}"), "a binary file", "convert it to text first"));
+    }
+    match charset::legacy(bytes, declared) {
+        Some((text, name, by)) => Ok(Decoded { encoding: Some((name, by)), ..mend(text, 0) }),
+        None => Err(not_utf8(at, "an unknown encoding, or several", "ENCODING")),
+    }
 }
 
 /// Drops the byte order mark and replaces NULs.
@@ -108,7 +157,8 @@ pub(crate) fn mend(text: String, n_replaced: u64) -> Decoded {
         None => text,
     };
     let n_nul = text.bytes().filter(|&byte| byte == 0).count() as u64;
-    Decoded { text: if n_nul == 0 { text } else { text.replace('\0', "\u{fffd}") }, n_replaced: n_replaced + n_nul }
+    let text = if n_nul == 0 { text } else { text.replace('\0', "\u{fffd}") };
+    Decoded { text, n_replaced: n_replaced + n_nul, encoding: None }
 }
 
 /// Replaces `\ud800`-like escapes without their other half in a JSON text; counts them.
@@ -177,23 +227,11 @@ pub(crate) fn mend_surrogates(mut bytes: Vec<u8>, n_replaced: &mut u64) -> Vec<u
     bytes
 }
 
-enum Guess {
-    Binary,
-    Western,
-    Other,
-}
-
-fn guess(bytes: &[u8]) -> Guess {
+/// Whether bytes that are not UTF-8 are no text either.
+fn is_binary(bytes: &[u8]) -> bool {
     let head = &bytes[..bytes.len().min(HEAD_BYTES)];
     let n_control = head.iter().filter(|&&b| b < 9 || (14..32).contains(&b)).count();
-    let n_high = head.iter().filter(|&&b| b >= 0x80).count();
-    if n_control * 50 > head.len() {
-        Guess::Binary
-    } else if n_high * 5 < head.len().max(1) {
-        Guess::Western
-    } else {
-        Guess::Other
-    }
+    n_control * 50 > head.len()
 }
 
 #[cfg(test)]
@@ -202,16 +240,16 @@ mod tests {
 
     #[test]
     fn a_mark_is_dropped_and_nul_is_counted() {
-        let decoded = decode(b"\xef\xbb\xbfone two three four five six\0seven".to_vec()).unwrap();
+        let decoded = decode(b"\xef\xbb\xbfone two three four five six\0seven".to_vec(), None).unwrap();
         assert_eq!(decoded.text, "one two three four five six\u{fffd}seven");
         assert_eq!(decoded.n_replaced, 1);
     }
 
     #[test]
     fn a_text_with_many_nuls_is_told_from_a_binary_file() {
-        assert_eq!(decode(b"G\0 7 and G\0 9, ( 2\0 )".to_vec()).unwrap().n_replaced, 3);
-        assert!(decode(b"a\0b\0c\0d\0".to_vec()).is_err());
-        assert!(decode(b"GIMP\0 and some text\x01\x02 behind it\0\0".to_vec()).is_err());
+        assert_eq!(decode(b"G\0 7 and G\0 9, ( 2\0 )".to_vec(), None).unwrap().n_replaced, 3);
+        assert!(decode(b"a\0b\0c\0d\0".to_vec(), None).is_err());
+        assert!(decode(b"GIMP\0 and some text\x01\x02 behind it\0\0".to_vec(), None).is_err());
     }
 
     #[test]
@@ -223,15 +261,31 @@ mod tests {
     }
 
     #[test]
-    fn latin_1_is_named_with_its_place_and_way_out() {
-        let trouble = decode(b"caf\xe9 au lait".to_vec()).unwrap_err();
-        assert_eq!(trouble.place, "byte 3");
-        assert!(trouble.hint.contains("iconv -f windows-1252"), "{}", trouble.hint);
+    fn another_encoding_is_decoded_and_named_and_a_mixture_is_refused_with_its_place() {
+        let decoded = decode(b"caf\xe9 au lait".to_vec(), None).unwrap();
+        assert_eq!(decoded.text, "café au lait");
+        assert_eq!(decoded.metadata()["encoding"], "windows-1252");
+        assert_eq!(decoded.remarks(), ["read as windows-1252, guessed from its bytes"]);
+        let declared = decode(b"caf\xe9 au lait".to_vec(), Some("latin1")).unwrap();
+        assert_eq!((declared.metadata()["encoding_by"].as_str(), declared.remarks().len()), ("declared", 0));
+        let wide = decode(b"\xff\xfec\0\xe9\0".to_vec(), None).unwrap();
+        assert_eq!((wide.text.as_str(), wide.encoding), ("cé", Some(("UTF-16LE", By::Mark))));
+        assert!(wide.remarks().is_empty());
+        assert!(decode("café".into(), Some("latin1")).unwrap().metadata().is_empty());
+        let trouble = decode(b"caf\xc3\xa9 \xc3\xa9 caf\xe9".to_vec(), None).unwrap_err();
+        assert_eq!(trouble.place, "byte 12");
+        assert!(trouble.hint.contains("iconv"), "{}", trouble.hint);
+    }
+
+    #[test]
+    fn json_that_is_not_utf_8_says_so() {
+        assert_eq!(head(b"\xff\xfe{\0}\0").unwrap_err().reason, "not UTF-8 (UTF-16LE)");
+        assert_eq!(head(b"\xff\xfeh\0i\0").unwrap().as_ref(), "\u{feff}hi".as_bytes());
     }
 
     #[test]
     fn half_surrogates_are_replaced_in_bytes_and_in_escapes() {
-        let decoded = decode(b"a\xed\xa0\xbdb".to_vec()).unwrap();
+        let decoded = decode(b"a\xed\xa0\xbdb".to_vec(), None).unwrap();
         assert_eq!((decoded.text.as_str(), decoded.n_replaced), ("a\u{fffd}b", 1));
         let (json, n) = mend_json_escapes(r#"{"t":"\ud83d\ude00 \ud83d x \\ud83d \udc00"}"#);
         assert_eq!(json, r#"{"t":"\ud83d\ude00 \ufffd x \\ud83d \ufffd"}"#);

@@ -9,6 +9,7 @@
 //! | `files` | the files under the paths of an import, in one fixed order |
 //! | `intake` | opens archives, joins what belongs together, chooses the reader |
 //! | `archive` | ZIP, tar, gzip and zstd as streams within bounds |
+//! | `charset` | which encoding a text is in that is not UTF-8 |
 //! | `decode` | bytes to the text that is kept |
 //! | `json` | JSON of any length, pulled value by value |
 //! | `mapping` | where everything stands in someone's JSON, for the reader `mapped` |
@@ -19,6 +20,7 @@
 #![forbid(unsafe_code)]
 
 mod archive;
+mod charset;
 mod decode;
 mod files;
 mod formats;

@@ -3,6 +3,8 @@
 //! Markdown's own marks in a text are escaped only where they would be read as something else: a text is to be found
 //! by the words that are in it.
 
+use super::notebook::fence;
+
 /// Lists, quotes and tables deeper than this are written as if they were this deep.
 const DEPTH_MAX: usize = 6;
 /// A table with a cell of more bytes is one for the looks of a page.
@@ -270,6 +272,28 @@ impl Writer {
         }
     }
 
+    /// Where what is written next begins.
+    pub fn mark(&mut self) -> usize {
+        self.flush();
+        self.out.len()
+    }
+
+    /// Whether a table is open: what is written is not yet in its place.
+    pub fn is_in_table(&self) -> bool {
+        !self.tables.is_empty()
+    }
+
+    /// What was written since a mark.
+    pub fn since(&mut self, mark: usize) -> &str {
+        self.flush();
+        self.out.get(mark..).unwrap_or("")
+    }
+
+    /// Whether there are no words.
+    pub fn is_blank(&self) -> bool {
+        self.out.trim().is_empty() && self.tables.iter().all(|t| t.before.is_empty() && t.rows.is_empty())
+    }
+
     /// Ends tables whose ends lack.
     pub fn close_tables(&mut self) {
         self.flush();
@@ -295,12 +319,6 @@ fn push_block(text: &str, out: &mut String) {
 
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// A fence for a block of `text`, longer than any in it.
-fn fence(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    "`".repeat(longest.saturating_add(1).max(3))
 }
 
 /// Whether a line belongs to an item of a list.

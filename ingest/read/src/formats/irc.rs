@@ -67,6 +67,8 @@ impl Reader for Irc {
         let mut chat = log.chat;
         chat.is_cut = n_odd > 0;
         chat.n_replaced += decoded.n_replaced;
+        chat.metadata.extend(decoded.metadata());
+        chat.remarks.extend(decoded.remarks());
         chat.title = Some(file_name(input.name).to_owned());
         emit(chat.finish(file_name(input.name), input.source_bytes_max))
     }

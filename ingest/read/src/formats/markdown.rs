@@ -31,24 +31,26 @@ impl Reader for Markdown {
             Ok(decoded) => decoded,
             Err(trouble) => return emit(Event::Trouble(trouble)),
         };
-        let headings = headings(&decoded.text);
-        let title = headings
-            .iter()
-            .find(|(level, _)| *level == HeadingLevel::H1)
-            .or(headings.first())
-            .map_or_else(|| file_name(input.name).to_owned(), |(_, title)| title.clone());
-        let mut metadata = BTreeMap::new();
-        if !headings.is_empty() {
-            let names: Vec<&str> = headings.iter().map(|(_, name)| name.as_str()).collect();
-            metadata.insert("headings".to_owned(), names.join("\n"));
-        }
-        emit(Event::Draft(Draft {
-            form: Form::Markdown,
-            metadata,
-            n_replaced: decoded.n_replaced,
-            ..Draft::new(title, SourceKind::Document, DraftBody::Text(decoded.text))
-        }))
+        let (encoding, remarks) = (decoded.metadata(), decoded.remarks());
+        let mut draft = document(decoded.text, None, input.name, decoded.n_replaced);
+        draft.metadata.extend(encoding);
+        emit(Event::Draft(Draft { remarks, ..draft }))
     }
+}
+
+/// A document of Markdown `text`. Where its file gives it no `title`, the first heading is it, then the file's name.
+pub(super) fn document(text: String, title: Option<String>, name: &str, n_replaced: u64) -> Draft {
+    let headings = headings(&text);
+    let heading = || headings.iter().find(|(level, _)| *level == HeadingLevel::H1).or(headings.first());
+    let title = title.or_else(|| heading().map(|(_, title)| title.clone()));
+    let mut metadata = BTreeMap::new();
+    if !headings.is_empty() {
+        let names: Vec<&str> = headings.iter().map(|(_, name)| name.as_str()).collect();
+        metadata.insert("headings".to_owned(), names.join("\n"));
+    }
+    let title = title.unwrap_or_else(|| file_name(name).to_owned());
+    let draft = Draft::new(title, SourceKind::Document, DraftBody::Text(text));
+    Draft { form: Form::Markdown, metadata, n_replaced, ..draft }
 }
 
 /// The Markdown extensions that reading and splitting both use.

@@ -7,6 +7,7 @@
 //! | `chatgpt` | ChatGPT's `conversations.json`, also in shards | a conversation | `conversation_id` |
 //! | `claude` | Claude's `conversations.json` and projects | a conversation, a document | `uuid` |
 //! | `claude-code` | Claude Code's session logs | a session, an agent's part of one | `sessionId` |
+//! | `code` | source code and build files, by their names | a file | label/path |
 //! | `codex` | Codex's session logs | a session | its id |
 //! | `discord` | DiscordChatExporter's JSON | a channel | its id |
 //! | `docx` | DOCX | a file | label/path |
@@ -14,6 +15,7 @@
 //! | `odt` | ODT, the words of ODS and ODP | a file | label/path |
 //! | `companion` | what stands beside the conversations of an account's export | nothing | |
 //! | `google-chat` | Google Chat in Takeout, its folder as one | a group | the group's folder |
+//! | `html` | pages, their main text | a file | label/path |
 //! | `irc` | IRC logs | a file | label/path |
 //! | `keep` | Keep's notes in Takeout | a note | label/path |
 //! | `locomo` | LoCoMo's JSON array of samples | a sample | `sample_id` |
@@ -28,11 +30,15 @@
 //! | `pdf` | PDF | a file | label/path |
 //! | `pptx` | PPTX | a file | label/path |
 //! | `rtf` | RTF | a file | label/path |
+//! | `markup` | reStructuredText, AsciiDoc, Org, LaTeX | a file | label/path |
+//! | `notebook` | Jupyter notebooks | a file | label/path |
 //! | `slack` | a workspace's export as a folder or ZIP, slackdump's files | a channel | its id |
+//! | `subtitles` | WebVTT, SubRip, SubViewer | a file | label/path |
+//! | `table` | CSV, TSV | a file | label/path |
 //! | `telegram` | Telegram Desktop's JSON, a chat or an account | a chat | its id |
 //! | `transcript` | text with `User:`-like prefixes | a file | label/path |
 //! | `whatsapp` | WhatsApp's `_chat.txt` | a chat | digest of its first message |
-//! | `text` | `.txt`, `.rst`, `.log`, …, anything when forced | a file | label/path |
+//! | `text` | `.txt`, `.log`, …, anything when forced | a file | label/path |
 //!
 //! To add one: a file here, a line in [`READERS`], an example with its `.expected` twin in `ingest/read/tests/data`.
 
@@ -43,6 +49,7 @@ mod chat_line;
 mod chatgpt;
 mod claude;
 mod claude_code;
+mod code;
 mod codex;
 mod companion;
 mod discord;
@@ -51,6 +58,7 @@ mod docx_body;
 mod docx_styles;
 mod epub;
 mod google_chat;
+mod html;
 mod html_text;
 mod irc;
 mod keep;
@@ -62,10 +70,12 @@ mod mail_quoted;
 mod mail_threads;
 mod mapped;
 mod markdown;
+mod markup;
 mod memories;
 mod memory;
 mod messages;
 mod messenger;
+mod notebook;
 mod odt;
 mod odt_body;
 mod office_meta;
@@ -86,6 +96,8 @@ mod skype;
 mod slack;
 mod slack_message;
 mod snippet;
+mod subtitles;
+mod table;
 mod telegram;
 mod text;
 mod transcript;
@@ -118,6 +130,7 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &google_chat::GoogleChat,
     &docx::Docx,
     &epub::Epub,
+    &html::Html,
     &irc::Irc,
     &keep::Keep,
     &locomo::Locomo,
@@ -129,10 +142,15 @@ pub(crate) const READERS: &[&dyn Reader] = &[
     &pdf::Pdf,
     &pptx::Pptx,
     &rtf::Rtf,
+    &notebook::Notebook,
     &slack::Slack,
+    &subtitles::Subtitles,
     &telegram::Telegram,
     &whatsapp::WhatsApp,
     &markdown::Markdown,
+    &markup::Markup,
+    &table::Table,
+    &code::Code,
     &transcript::Transcript,
     &text::Text,
     &memories::Memories,
@@ -167,6 +185,8 @@ pub(crate) fn choose(head: &Head<'_>) -> std::result::Result<&'static dyn Reader
         return Err(empty());
     }
     let no_text = decode::not_a_text(head.bytes);
+    let bytes = decode::head(head.bytes)?;
+    let head = &Head::new(&bytes, head.name);
     let mut best: Option<(u8, &'static dyn Reader)> = None;
     for reader in READERS.iter().copied().filter(|reader| no_text.is_none() || reader.reads_binary()) {
         let sure = reader.recognises(head);
@@ -216,7 +236,7 @@ pub(crate) fn empty() -> Trouble {
 
 /// Reads and decodes the whole of a file within the bound.
 pub(crate) fn whole(input: &Input<'_>) -> std::result::Result<Decoded, Trouble> {
-    let decoded = decode::decode(whole_bytes(input)?)?;
+    let decoded = decode::decode(whole_bytes(input)?, None)?;
     if decoded.text.trim().is_empty() {
         return Err(empty());
     }

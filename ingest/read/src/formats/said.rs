@@ -54,13 +54,13 @@ pub(super) struct Conversation {
     pub metadata: BTreeMap<String, String>,
     /// Characters replaced.
     pub n_replaced: u64,
+    /// What was assumed or guessed of it.
+    pub remarks: Vec<String>,
     /// Something of it could not be read.
     pub is_cut: bool,
     /// Messages without an id are told apart by author, moment and order alone, so that one whose words
     /// were edited or taken back is still the same.
     pub is_told_by_moment: bool,
-    /// What was assumed of it, for the report.
-    pub remarks: Vec<String>,
     /// What was said, in order.
     pub turns: Vec<DraftTurn>,
     /// Ids for messages without one.
@@ -165,9 +165,9 @@ impl Conversation {
             exported_at: self.exported_at,
             metadata: self.metadata,
             n_replaced: self.n_replaced,
+            remarks: self.remarks,
             is_complete: !self.is_cut,
             part: self.part,
-            remarks: self.remarks,
             ..Draft::new(title, SourceKind::Conversation, DraftBody::Turns(self.turns))
         })
     }

@@ -27,8 +27,9 @@ impl Reader for Text {
             Err(trouble) => emit(Event::Trouble(trouble)),
             Ok(decoded) => {
                 let title = underlined_title(&decoded.text).unwrap_or_else(|| file_name(input.name).to_owned());
+                let (metadata, remarks) = (decoded.metadata(), decoded.remarks());
                 let draft = Draft::new(title, SourceKind::Document, DraftBody::Text(decoded.text));
-                emit(Event::Draft(Draft { n_replaced: decoded.n_replaced, ..draft }))
+                emit(Event::Draft(Draft { n_replaced: decoded.n_replaced, metadata, remarks, ..draft }))
             }
         }
     }

@@ -95,6 +95,8 @@ impl Reader for Transcript {
         }
         emit(Event::Draft(Draft {
             n_replaced: decoded.n_replaced,
+            metadata: decoded.metadata(),
+            remarks: decoded.remarks(),
             ..Draft::new(file_name(input.name), SourceKind::Conversation, DraftBody::Turns(turns))
         }))
     }

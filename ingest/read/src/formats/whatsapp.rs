@@ -63,6 +63,8 @@ impl Reader for WhatsApp {
         }
         let mut chat = conversation(&messages);
         chat.n_replaced += decoded.n_replaced;
+        chat.metadata.extend(decoded.metadata());
+        chat.remarks.extend(decoded.remarks());
         chat.title = title(input.name).or(chat.title);
         emit(chat.finish(file_name(input.name), input.source_bytes_max))
     }
