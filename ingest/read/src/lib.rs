@@ -12,6 +12,7 @@
 //! | `decode` | bytes to the text that is kept |
 //! | `json` | JSON of any length, pulled value by value |
 //! | `formats` | the readers, a file each |
+//! | `fuzzing` | what the fuzz targets do, in tests and under the fuzzer only |
 
 #![forbid(unsafe_code)]
 
@@ -19,6 +20,9 @@ mod archive;
 mod decode;
 mod files;
 mod formats;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod intake;
 mod json;
 mod seam;
