@@ -45,6 +45,11 @@ enum Method {
 }
 
 impl Zipped {
+    /// At most so many bytes on disk stand behind it.
+    pub(super) fn n_disk(&self) -> u64 {
+        self.n_packed.min(self.archive.file.n_disk)
+    }
+
     /// The entry's bytes from the beginning.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
         let start = {
@@ -59,7 +64,7 @@ impl Zipped {
             Method::Deflated => Box::new(flate2::read::DeflateDecoder::new(packed)),
             Method::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
         };
-        Ok(Box::new(Guard::listed(plain, self.n_packed, self.crc, self.n_bytes)))
+        Ok(Box::new(Guard::listed(plain, self.n_disk(), self.crc, self.n_bytes)))
     }
 }
 
@@ -99,7 +104,7 @@ pub(super) fn entries(file: Arc<Backing>) -> Listed {
             continue;
         }
         let Some(name) = listed.admit(&given) else { continue };
-        match method(&entry) {
+        match method(&entry, archive.file.n_disk) {
             Err(trouble) => listed.trouble(&name, trouble),
             Ok(method) => {
                 let (n_packed, n_bytes, crc) = (entry.compressed_size(), entry.size(), entry.crc32());
@@ -113,15 +118,16 @@ pub(super) fn entries(file: Arc<Backing>) -> Listed {
     listed
 }
 
-fn method(entry: &zip::read::ZipFileEntry<'_>) -> Result<Method, Trouble> {
+fn method(entry: &zip::read::ZipFileEntry<'_>, n_disk: u64) -> Result<Method, Trouble> {
     if entry.encrypted() {
         return Err(Trouble::new("", "encrypted", "unpack it with its password and import the folder"));
     }
     if entry.is_symlink() {
         return Err(Trouble::new("", "a link in an archive, which is not followed", "import what it leads to"));
     }
-    if !is_allowed(entry.compressed_size(), entry.size()) {
-        return Err(Trouble::new("", Dense { n_packed: entry.compressed_size() }.to_string(), super::list::DENSE_HINT));
+    let n_packed = entry.compressed_size().min(n_disk);
+    if !is_allowed(n_packed, entry.size()) {
+        return Err(Trouble::new("", Dense { n_packed }.to_string(), super::list::DENSE_HINT));
     }
     let method = entry.compression();
     if method == zip::CompressionMethod::Stored {

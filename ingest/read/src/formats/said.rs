@@ -227,6 +227,14 @@ mod tests {
     }
 
     #[test]
+    fn a_title_has_no_nul() {
+        let mut chat = Conversation { title: Some("a\0b".to_owned()), ..Conversation::default() };
+        chat.say(Said { text: "a", ..Said::default() });
+        let Event::Draft(draft) = chat.finish("x", 100) else { panic!() };
+        assert_eq!(draft.title, "a\u{fffd}b");
+    }
+
+    #[test]
     fn a_message_without_a_time_stays_behind_the_one_before_it() {
         let mut chat = Conversation::default();
         for (text, at) in [("c", Some(3.0)), ("d", None), ("a", Some(1.0)), ("b", Some(1.0))] {

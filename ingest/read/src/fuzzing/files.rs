@@ -186,7 +186,8 @@ pub fn readers(data: &[u8]) {
         let line = String::from_utf8_lossy(&file[..at]).into_owned();
         let (word, name) = line.split_once(' ').unwrap_or(("", &line));
         format = format.or_else(|| reader(word));
-        files.push(put(files.len(), name, file.get(at + 1..).unwrap_or_default()));
+        // No disk has a name with NUL; an archive may.
+        files.push(put(files.len(), &name.replace('\0', "0"), file.get(at + 1..).unwrap_or_default()));
     }
     assert!(format.is_none_or(|format| READERS.iter().any(|reader| reader.name() == format.name())));
     assert_eq!(read(&files, format), read(&files, format), "read twice is read alike");

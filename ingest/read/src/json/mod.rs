@@ -21,4 +21,4 @@ mod value;
 pub(crate) use lines::{Line, Lines};
 pub(crate) use pull::{Bad, Kind, Pull, Record};
 pub(crate) use shape::Shape;
-pub(crate) use value::{Value, array, clean, field, number, object, parse, text, whole_number};
+pub(crate) use value::{Value, array, clean, few_values, field, number, object, parse, text, whole_number};
