@@ -115,7 +115,7 @@ pub fn meet(files: &[Found], format: Option<&'static dyn Reader>, take: &mut Tak
                 key: file.key.clone(),
             })),
         });
-        let mut walk = Walk { format, label: &first.label, room: Room::of(0), take };
+        let mut walk = Walk { format, label: &first.label, room: Room::of(0), n_dense: 0, take };
         walk.group(named.collect(), 0)?;
     }
     Ok(())
@@ -126,6 +126,8 @@ struct Walk<'a, 't> {
     label: &'a str,
     /// What the entries of the file on disk that is being met may still become.
     room: Room,
+    /// Entries that have none.
+    n_dense: u64,
     take: &'a mut Take<'t>,
 }
 
@@ -205,6 +207,11 @@ impl Walk<'_, '_> {
             self.room = Room::of(file.part.n_bytes.unwrap_or(0));
         }
         self.look(file, depth)?;
+        if depth == 0 && self.n_dense > 0 {
+            let n_dense = std::mem::take(&mut self.n_dense);
+            let reason = format!("{n_dense} entries: all together become more than 200 times what it is");
+            self.trouble(file, true, Trouble::new("", reason, archive::DENSE_HINT))?;
+        }
         self.done(file)
     }
 
@@ -270,24 +277,20 @@ impl Walk<'_, '_> {
             self.trouble(file, true, trouble)?;
         }
         let mut parts: Vec<Named> = Vec::with_capacity(listed.parts.len());
-        let (mut n_deep, mut n_dense) = (0, 0);
+        let mut n_deep = 0;
         for part in listed.parts {
             let is_deep =
                 depth == archive::DEPTH_MAX && part.head(512).is_ok_and(|head| archive::pack_of(&head).is_some());
             if is_deep {
                 n_deep += 1;
             } else if !self.room.take(part.n_bytes.unwrap_or(0)) {
-                n_dense += 1;
+                self.n_dense += 1;
             } else {
                 parts.push(Named { part, whence: Whence::Archive(Rc::clone(&names)) });
             }
         }
         if n_deep > 0 {
             self.trouble(file, true, too_deep(n_deep))?;
-        }
-        if n_dense > 0 {
-            let reason = format!("{n_dense} entries: all together become more than 200 times the file they lie in");
-            self.trouble(file, true, Trouble::new("", reason, archive::DENSE_HINT))?;
         }
         // One fixed order, whatever the archive's.
         parts.sort_by(|a, b| a.part.name.cmp(&b.part.name));

@@ -88,10 +88,10 @@ pub(super) fn entries(file: Arc<Backing>) -> Listed {
         listed.trouble("", Trouble::new("", reason, "leave it out"));
         return listed;
     }
-    if directory.has_duplicate_names() {
-        let reason = "two entries of one name: the later one is read";
-        listed.trouble("", Trouble::new("", reason, "unpack it and pack it again to have both"));
+    if n_entries == 0 {
+        listed.trouble("", Trouble::new("", "a ZIP archive without entries", "pack it again if there should be some"));
     }
+    listed.has_twins = directory.has_duplicate_names();
     let archive = Arc::new(Archive { file, directory: Mutex::new(directory) });
     let directory = archive.directory.lock().unwrap_or_else(PoisonError::into_inner);
     for idx in 0..n_entries.min(ENTRIES_MAX) {
@@ -100,10 +100,15 @@ pub(super) fn entries(file: Arc<Backing>) -> Listed {
             Ok(name) => name.to_owned(),
             Err(_) => entry.name().map_or_else(|_| format!("entry {idx}"), std::borrow::Cow::into_owned),
         };
-        if entry.is_dir() || given.ends_with('/') {
+        let is_folder = entry.is_dir() || given.ends_with('/');
+        if is_folder && entry.size() == 0 {
             continue;
         }
         let Some(name) = listed.admit(&given) else { continue };
+        if is_folder {
+            listed.trouble(&name, Trouble::new("", "a folder with bytes of its own", "unpack it by hand to see"));
+            continue;
+        }
         match method(&entry, archive.file.n_disk) {
             Err(trouble) => listed.trouble(&name, trouble),
             Ok(method) => {

@@ -53,7 +53,7 @@ impl Reader for Locomo {
             let sample = match samples.next_element() {
                 Ok(true) => samples.value(),
                 Ok(false) if n_samples == 0 => return emit(Event::Trouble(super::empty())),
-                Ok(false) => return Ok(()),
+                Ok(false) => return samples.ended().or_else(|bad| emit(Event::Trouble(bad.trouble()))),
                 Err(bad) => Err(bad),
             };
             ended = match sample {

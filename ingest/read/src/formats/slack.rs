@@ -170,7 +170,7 @@ fn in_list(part: &Part, input: &Input<'_>, emit: &mut Emit<'_>, take: &mut dyn F
                 emit(in_part(Event::Trouble(trouble), &part.name))?;
             }
         }
-        Ok(())
+        Ok(pull.ended()?)
     });
     records::settle(read, &mut |event| emit(in_part(event, &part.name)))
 }
@@ -233,7 +233,7 @@ fn messages(
             emit(if name.is_empty() { Event::Trouble(trouble) } else { in_part(Event::Trouble(trouble), name) })?;
         }
     }
-    Ok(())
+    Ok(pull.ended()?)
 }
 
 /// Reads one file: a day, a dumped channel, or an archive's chunks.

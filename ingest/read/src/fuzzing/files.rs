@@ -15,14 +15,8 @@ use crate::seam::{Draft, DraftBody, Event, Input, Reader};
 /// The bound on a source: low, so that it is met.
 const SOURCE_BYTES_MAX: u64 = 64 << 10;
 /// Names that the readers of chats in plain text know; the first byte of the input chooses.
-pub(super) const TEXT_NAMES: &[&str] = &[
-    "_chat.txt",
-    "WhatsApp Chat with Ana.txt",
-    "2024-05-01-harbour.log",
-    "crew.txt",
-    "irc.weechatlog",
-    "notes.md",
-];
+pub(super) const TEXT_NAMES: &[&str] =
+    &["_chat.txt", "WhatsApp Chat with Ana.txt", "2024-05-01-harbour.log", "crew.txt", "irc.weechatlog", "notes.md"];
 /// Names that the readers of JSON know; the first byte of the input chooses.
 pub(super) const JSON_NAMES: &[&str] =
     &["conversations.json", "session.jsonl", "result.json", "message_1.json", "C1.json", "chat.jsonl", "user.json"];
@@ -166,8 +160,20 @@ pub fn chat_json(data: &[u8]) {
     let file = [put(0, JSON_NAMES[usize::from(which & 7) % JSON_NAMES.len()], bytes)];
     read(&file, None);
     let forced = [
-        "chat", "chatgpt", "claude", "claude-code", "codex", "discord", "locomo", "messenger", "slack", "telegram",
-        "messages", "messages", "messages", "companion",
+        "chat",
+        "chatgpt",
+        "claude",
+        "claude-code",
+        "codex",
+        "discord",
+        "locomo",
+        "messenger",
+        "slack",
+        "telegram",
+        "messages",
+        "messages",
+        "messages",
+        "companion",
     ];
     read(&file, reader(forced[usize::from(which >> 3) % forced.len()]));
 }

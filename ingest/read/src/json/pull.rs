@@ -10,8 +10,8 @@ use crate::decode::Trouble;
 use crate::decode::too_large;
 use crate::files::unreadable;
 
-/// The first room for input; it grows to the largest record.
-const BUFFER_BYTES: usize = 256 << 10;
+/// The first room for input; it grows to the largest record. A fuzzer meets its end at once.
+const BUFFER_BYTES: usize = if cfg!(fuzzing) { 16 } else { 256 << 10 };
 /// Arrays and objects that are walked into lie no deeper than this.
 const DEPTH_MAX: usize = 64;
 
@@ -61,6 +61,11 @@ pub(crate) enum Bad {
         /// What should stand there.
         wanted: &'static str,
     },
+    /// The value has ended and something stands behind it.
+    Behind {
+        /// Where.
+        offset: u64,
+    },
     /// A value that must lie in memory is over the bound.
     Large {
         /// Where.
@@ -89,6 +94,10 @@ impl Bad {
             }
             Self::Syntax { offset, wanted } => {
                 Trouble::new(format!("byte {offset}"), format!("not JSON: {wanted} should stand here"), HINT)
+            }
+            Self::Behind { offset } => {
+                let hint = "if it is more of the export, make it a file of its own";
+                Trouble::new(format!("byte {offset}"), "what stands behind the end of the JSON is not read", hint)
             }
             Self::Large { offset, n_bytes, bytes_max } => too_large(&format!("byte {offset}"), *n_bytes, *bytes_max),
         }
@@ -210,6 +219,14 @@ impl<'a> Pull<'a> {
         }
         self.at += 1;
         Ok(Some(name))
+    }
+
+    /// Nothing more may come.
+    pub fn ended(&mut self) -> Pulled<()> {
+        match self.peek()? {
+            None => Ok(()),
+            Some(_) => Err(Bad::Behind { offset: self.offset() }),
+        }
     }
 
     /// Takes the value that comes next, whole. One over the bound is passed over and has no bytes.
