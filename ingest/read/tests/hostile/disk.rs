@@ -42,7 +42,7 @@ pub fn cases() -> Vec<Case> {
             "a file no one may read",
             |at| {
                 fs::write(at.join("x.txt"), "one").unwrap();
-                fs::set_permissions(at.join("x.txt"), fs::Permissions::from_mode(0)).unwrap();
+                fs::set_permissions(at.join("x.txt"), fs::Permissions::from_mode(0o000)).unwrap();
             },
             if is_root() { Read(1) } else { Line("cannot be read") },
         ),
@@ -125,6 +125,6 @@ fn is_root() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x");
     fs::write(&path, "x").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
     fs::read(&path).is_ok()
 }

@@ -4,6 +4,8 @@
 //! panics, that it takes less than ten seconds, that exactly the expected comes out, that every line says why and what
 //! to do, and that nothing is written beside it.
 
+#![allow(clippy::unwrap_used)]
+
 mod archives;
 mod build;
 mod disk;
