@@ -222,6 +222,7 @@ fn messages(
     name: &str,
     emit: &mut Emit<'_>,
 ) -> std::result::Result<(), Stop> {
+    chat.bytes_max = Some(pull.bytes_max());
     pull.enter()?;
     while pull.next_element()? {
         let record = pull.value()?;

@@ -145,6 +145,11 @@ impl<'a> Pull<'a> {
         self.base + self.at as u64
     }
 
+    /// A value that is taken has at most so many bytes.
+    pub fn bytes_max(&self) -> u64 {
+        self.bytes_max
+    }
+
     /// What comes next, or `None` at the end of the input. A byte order mark counts as space.
     pub fn kind(&mut self) -> Pulled<Option<Kind>> {
         Ok(self.peek()?.map(|byte| match byte {
