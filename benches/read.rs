@@ -42,13 +42,13 @@ fn measured(shape: &str, n_bytes: u64) -> Result<Value> {
     let n_bytes = path.metadata()?.len();
     // Once through, so that both read from memory.
     std::io::copy(&mut File::open(&path)?, &mut std::io::sink())?;
-    let (started, cpu_started) = (Instant::now(), cpu());
+    let (started, cpu_started) = (Instant::now(), machine::thread_seconds());
     let (n_sources, n_turns, text_bytes, n_troubles) = read_all(&path)?;
-    let (seconds, cpu_seconds) = (started.elapsed().as_secs_f64(), cpu() - cpu_started);
+    let (seconds, cpu_seconds) = (started.elapsed().as_secs_f64(), machine::thread_seconds() - cpu_started);
     let peak_bytes = machine::peak_bytes();
-    let (started, cpu_started) = (Instant::now(), cpu());
+    let (started, cpu_started) = (Instant::now(), machine::thread_seconds());
     let n_records = peer(&path)?;
-    let (peer_seconds, peer_cpu_seconds) = (started.elapsed().as_secs_f64(), cpu() - cpu_started);
+    let (peer_seconds, peer_cpu_seconds) = (started.elapsed().as_secs_f64(), machine::thread_seconds() - cpu_started);
     let rate = |seconds: f64| rounded(n_bytes as f64 / 1e6 / seconds, 1);
     Ok(json!({
         "bench": "read",
@@ -214,10 +214,4 @@ fn conversation(n: u64) -> Value {
         "is_archived": false,
         "safe_urls": [],
     })
-}
-
-/// Seconds of processor time of this thread; 0 where the system does not say.
-fn cpu() -> f64 {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    stat.split(' ').next().and_then(|nanos| nanos.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
 }
