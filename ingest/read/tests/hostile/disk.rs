@@ -10,6 +10,13 @@ use super::{Both, Case, Line, Lines, Read, folder};
 const LOOP: &str = "a link that leads back";
 
 pub fn cases() -> Vec<Case> {
+    let mut cases = links();
+    cases.extend(names());
+    cases.extend(sizes());
+    cases
+}
+
+fn links() -> Vec<Case> {
     vec![
         folder("a link to its own folder", |at| symlink(".", at.join("loop")).unwrap(), Line(LOOP)),
         folder("a link to the folder above", |at| symlink("..", at.join("loop")).unwrap(), Line(LOOP)),
@@ -38,6 +45,11 @@ pub fn cases() -> Vec<Case> {
         folder("a link to the neighbour", |at| symlink("zz-neighbour.txt", at.join("x.txt")).unwrap(), Read(1)),
         folder("a socket", |at| drop(UnixListener::bind(at.join("x.txt")).unwrap()), Line("neither")),
         folder("a pipe", pipe, Line("neither")),
+    ]
+}
+
+fn names() -> Vec<Case> {
+    vec![
         folder(
             "a file no one may read",
             |at| {
@@ -77,6 +89,11 @@ pub fn cases() -> Vec<Case> {
             },
             Read(1),
         ),
+    ]
+}
+
+fn sizes() -> Vec<Case> {
+    vec![
         folder("a hidden file", |at| fs::write(at.join(".x.txt"), "one").unwrap(), Read(0)),
         folder(
             "ten thousand tiny files",

@@ -6,6 +6,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = trees();
     cases.extend(times());
     cases.extend(chats());
+    cases.extend(lines());
     cases
 }
 
@@ -126,12 +127,9 @@ fn chats() -> Vec<Case> {
     let telegram =
         |messages: &str| format!(r#"{{"name":"Ana","type":"personal_chat","id":1,"messages":[{messages}]}}"#);
     let reply = |id: &str, to: &str| {
-        format!(
-            r#"{{"id":{id},"type":"message","date":"2024-05-01T10:00:00","from":"Ana","from_id":"user1","reply_to_message_id":{to},"text":"hi"}}"#
-        )
+        let said = r#""type":"message","date":"2024-05-01T10:00:00","from":"Ana","from_id":"user1","text":"hi""#;
+        format!(r#"{{"id":{id},"reply_to_message_id":{to},{said}}}"#)
     };
-    let line =
-        |more: &str| format!("{{\"strata_chat\":1}}\n{{\"conversation\":\"a\",\"id\":\"1\",\"text\":\"hi\"{more}}}\n");
     vec![
         case("a message that answers itself", "result.json", telegram(&reply("1", "1")), Read(1)),
         case(
@@ -144,6 +142,13 @@ fn chats() -> Vec<Case> {
         case("an id below nothing", "result.json", telegram(&reply("-1", "null")), Read(1)),
         case("an id beyond numbers", "result.json", telegram(&reply("99999999999999999999", "1")), Read(1)),
         case("two messages of one id", "result.json", telegram(&[reply("1", "2"), reply("1", "2")].join(",")), Read(1)),
+    ]
+}
+
+fn lines() -> Vec<Case> {
+    let line =
+        |more: &str| format!("{{\"strata_chat\":1}}\n{{\"conversation\":\"a\",\"id\":\"1\",\"text\":\"hi\"{more}}}\n");
+    vec![
         case("a chat that answers itself", "x.jsonl", line(r#","reply_to":"1""#), Read(1)),
         case(
             "a chat of a later format",

@@ -6,6 +6,7 @@ pub fn cases() -> Vec<Case> {
     let mut cases = encodings();
     cases.extend(shapes());
     cases.extend(chats());
+    cases.extend(logs());
     cases
 }
 
@@ -137,6 +138,11 @@ fn chats() -> Vec<Case> {
             || b"[01/05/2024, 10:00:00] Ana: hi\n".repeat(300_000),
             Read(1),
         ),
+    ]
+}
+
+fn logs() -> Vec<Case> {
+    vec![
         lazy(
             "IRC of a line without end",
             "x.log",
