@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::archive::{self, Listed, Part};
+use crate::archive::{self, Listed, Part, Room};
 use crate::decode::{self, Trouble};
 use crate::files::{Found, unreadable};
 use crate::formats::{self, READERS};
@@ -115,7 +115,7 @@ pub fn meet(files: &[Found], format: Option<&'static dyn Reader>, take: &mut Tak
                 key: file.key.clone(),
             })),
         });
-        let mut walk = Walk { format, label: &first.label, take };
+        let mut walk = Walk { format, label: &first.label, room: Room::of(0), n_dense: 0, take };
         walk.group(named.collect(), 0)?;
     }
     Ok(())
@@ -124,6 +124,10 @@ pub fn meet(files: &[Found], format: Option<&'static dyn Reader>, take: &mut Tak
 struct Walk<'a, 't> {
     format: Option<&'static dyn Reader>,
     label: &'a str,
+    /// What the entries of the file on disk that is being met may still become.
+    room: Room,
+    /// Entries that have none.
+    n_dense: u64,
     take: &'a mut Take<'t>,
 }
 
@@ -199,7 +203,15 @@ impl Walk<'_, '_> {
     }
 
     fn file(&mut self, file: &Named, depth: u32) -> Result<()> {
+        if depth == 0 {
+            self.room = Room::of(file.part.n_bytes.unwrap_or(0));
+        }
         self.look(file, depth)?;
+        if depth == 0 && self.n_dense > 0 {
+            let n_dense = std::mem::take(&mut self.n_dense);
+            let reason = format!("{n_dense} entries: all together become more than 200 times what it is");
+            self.trouble(file, true, Trouble::new("", reason, archive::DENSE_HINT))?;
+        }
         self.done(file)
     }
 
@@ -281,6 +293,8 @@ impl Walk<'_, '_> {
                     .is_ok_and(|head| archive::pack_of(&head).is_some() && self.document(&part, &head).is_none());
             if is_deep {
                 n_deep += 1;
+            } else if !self.room.take(part.n_bytes.unwrap_or(0)) {
+                self.n_dense += 1;
             } else {
                 parts.push(Named { part, whence: Whence::Archive(Rc::clone(&names)) });
             }

@@ -16,6 +16,7 @@
 //! | `formats` | the readers, a file each |
 //! | `secrets` | what is done with passwords, keys and card numbers |
 //! | `me` | which turns are those of the person whose archive it is |
+//! | `fuzzing` | what the fuzz targets do, in tests and under the fuzzer only |
 
 #![forbid(unsafe_code)]
 
@@ -24,6 +25,9 @@ mod charset;
 mod decode;
 mod files;
 mod formats;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod intake;
 mod json;
 mod mapping;

@@ -91,11 +91,13 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// A whole source of plain text that has no key of its own and of which no more is said.
+    /// A whole source of plain text that has no key of its own and of which no more is said. NUL in its
+    /// title is replaced.
     pub fn new(title: impl Into<String>, kind: SourceKind, body: DraftBody) -> Self {
+        let title = title.into();
         Self {
             key: None,
-            title: title.into(),
+            title: if title.contains('\0') { title.replace('\0', "\u{fffd}") } else { title },
             kind,
             form: Form::Plain,
             exported_at: None,

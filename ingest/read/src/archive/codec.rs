@@ -67,15 +67,15 @@ pub(crate) fn media(head: &[u8]) -> bool {
         || (head.starts_with(b"RIFF") && matches!(head.get(8..12), Some(b"WEBP" | b"WAVE" | b"AVI ")))
 }
 
-/// What `packed` becomes, within the bound on its density.
-pub(super) fn unpacked(packed: Box<dyn Read>, codec: Codec) -> io::Result<Box<dyn Read>> {
+/// What `packed`, behind which stand `n_disk` bytes on disk, becomes within the bound on its density.
+pub(super) fn unpacked(packed: Box<dyn Read>, codec: Codec, n_disk: u64) -> io::Result<Box<dyn Read>> {
     let n_packed = Rc::new(Cell::new(0));
     let counted = BufReader::with_capacity(64 << 10, Counted { reader: packed, n: Rc::clone(&n_packed) });
     let plain: Box<dyn Read> = match codec {
         Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(counted)),
         Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(counted)?),
     };
-    Ok(Box::new(Guard::streamed(plain, n_packed)))
+    Ok(Box::new(Guard::streamed(plain, n_packed, n_disk)))
 }
 
 /// Counts what is read through it.

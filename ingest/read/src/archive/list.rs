@@ -1,5 +1,6 @@
 //! What an archive holds, and why something in it is left out.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::codec::{Codec, Pack, pack_of};
@@ -11,6 +12,8 @@ use crate::files::unreadable;
 pub(crate) const DENSE_HINT: &str = "if it is what you want, unpack it and import the folder";
 /// Names that lead out of an archive and are quoted.
 const QUOTED_MAX: usize = 3;
+/// A longer name is no file's.
+const NAME_BYTES_MAX: usize = 4096;
 
 /// The entries of an archive, in its order, and the troubles by entry (empty for the archive itself).
 #[derive(Debug, Default)]
@@ -21,6 +24,8 @@ pub(crate) struct Listed {
     pub troubles: Vec<(String, Trouble)>,
     /// Entries that systems hide or add by themselves.
     pub n_hidden: u64,
+    /// Entries of one name were met.
+    pub has_twins: bool,
     outside: Vec<String>,
     n_outside: usize,
 }
@@ -39,6 +44,11 @@ impl Listed {
             }
             return None;
         };
+        if name.len() > NAME_BYTES_MAX {
+            let reason = format!("an entry whose name has {} bytes", name.len());
+            self.trouble("", Trouble::new("", reason, "unpack it by hand to see"));
+            return None;
+        }
         if is_hidden(&name) {
             self.n_hidden += 1;
             return None;
@@ -54,7 +64,25 @@ impl Listed {
         }
     }
 
+    /// Of entries of one name the last is kept.
+    fn without_twins(&mut self) {
+        let last: HashMap<&str, usize> =
+            self.parts.iter().enumerate().map(|(idx, part)| (part.name.as_str(), idx)).collect();
+        if last.len() < self.parts.len() {
+            self.has_twins = true;
+            let mut is_last = vec![false; self.parts.len()];
+            last.into_values().for_each(|idx| is_last[idx] = true);
+            let mut is_last = is_last.into_iter();
+            self.parts.retain(|_| is_last.next().unwrap_or(true));
+        }
+        if self.has_twins {
+            let reason = "two entries of one name: the later one is read";
+            self.trouble("", Trouble::new("", reason, "unpack it and pack it again to have both"));
+        }
+    }
+
     fn finish(mut self) -> Self {
+        self.without_twins();
         if self.n_outside > 0 {
             let more = if self.n_outside > self.outside.len() { ", …" } else { "" };
             let names = self.outside.join(", ");

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(crate) use codec::{Codec, Pack, media, pack_of};
-pub(crate) use guard::Dense;
+pub(crate) use guard::{Dense, Room};
 pub(crate) use list::{DENSE_HINT, Listed, list};
 
 use codec::unpacked;
@@ -73,6 +73,8 @@ pub enum Place {
 #[derive(Debug)]
 pub struct Backing {
     path: PathBuf,
+    /// The bytes on disk that it was unpacked from, or its own.
+    n_disk: u64,
     _temporary: Option<tempfile::TempPath>,
 }
 
@@ -102,7 +104,17 @@ impl Part {
                 file.seek(SeekFrom::Start(*start))?;
                 Ok(Box::new(file.take(*n_bytes)))
             }
-            Place::Packed { part, codec } => unpacked(part.open()?, *codec),
+            Place::Packed { part, codec } => unpacked(part.open()?, *codec, part.n_disk()),
+        }
+    }
+
+    /// At most so many bytes on disk stand behind it, however deep it is packed.
+    fn n_disk(&self) -> u64 {
+        match &self.place {
+            Place::File(_) => self.n_bytes.unwrap_or(u64::MAX),
+            Place::Zipped(entry) => entry.n_disk(),
+            Place::Stretch { file, n_bytes, .. } => file.n_disk.min(*n_bytes),
+            Place::Packed { part, .. } => part.n_disk(),
         }
     }
 
@@ -122,12 +134,13 @@ impl Part {
     /// As [`Part::open`], and the disk's where it is full.
     pub fn backing(&self) -> io::Result<Arc<Backing>> {
         if let Place::File(path) = &self.place {
-            return Ok(Arc::new(Backing { path: path.clone(), _temporary: None }));
+            return Ok(Arc::new(Backing { path: path.clone(), n_disk: self.n_disk(), _temporary: None }));
         }
         let mut copy = tempfile::NamedTempFile::new()?;
         io::copy(&mut self.open()?, &mut copy)?;
         let temporary = copy.into_temp_path();
-        Ok(Arc::new(Backing { path: temporary.to_path_buf(), _temporary: Some(temporary) }))
+        let n_disk = self.n_disk();
+        Ok(Arc::new(Backing { path: temporary.to_path_buf(), n_disk, _temporary: Some(temporary) }))
     }
 }
 
@@ -137,7 +150,8 @@ fn inner_name(name: &str) -> Option<String> {
         return None;
     }
     let parts: Vec<&str> = name.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
-    if parts.is_empty() || parts.contains(&"..") { None } else { Some(parts.join("/")) }
+    // No disk has a name with NUL, and no text keeps it.
+    if parts.is_empty() || parts.contains(&"..") { None } else { Some(parts.join("/").replace('\0', "\u{fffd}")) }
 }
 
 /// Whether a path has a part that systems hide or add by themselves.

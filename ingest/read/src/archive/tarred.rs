@@ -1,5 +1,9 @@
 //! The entries of a tar archive: where each lies, so that it can be read as often as asked.
 
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::list::Listed;
@@ -7,11 +11,15 @@ use super::{Backing, ENTRIES_MAX, Part, Place};
 use crate::decode::Trouble;
 use crate::files::unreadable;
 
+/// What stands before an entry, its long name and its pax records, has at most so many bytes: they are held in memory.
+const HEADERS_BYTES_MAX: u64 = 1 << 20;
+
 /// The entries of the tar archive in `file`; where it is damaged, those before the damage.
 pub(super) fn entries(file: &Arc<Backing>) -> Listed {
     let mut listed = Listed::default();
+    let n_left = Rc::new(Cell::new(HEADERS_BYTES_MAX));
     let mut archive = match file.open() {
-        Ok(opened) => tar::Archive::new(opened),
+        Ok(file) => tar::Archive::new(Headers { file, n_left: Rc::clone(&n_left) }),
         Err(error) => {
             listed.trouble("", unreadable(&error));
             return listed;
@@ -30,6 +38,7 @@ pub(super) fn entries(file: &Arc<Backing>) -> Listed {
             listed.crowded(ENTRIES_MAX + 1);
             break;
         }
+        n_left.set(HEADERS_BYTES_MAX);
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
@@ -56,6 +65,28 @@ pub(super) fn entries(file: &Arc<Backing>) -> Listed {
         }
     }
     listed
+}
+
+/// The headers of an archive; what lies between them is passed over.
+struct Headers {
+    file: File,
+    /// So much may be read before the next entry.
+    n_left: Rc<Cell<u64>>,
+}
+
+impl Read for Headers {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let n = self.file.read(into)?;
+        let n_left = self.n_left.get().checked_sub(n as u64);
+        self.n_left.set(n_left.ok_or_else(|| io::Error::other("the name of an entry is over 1 MiB"))?);
+        Ok(n)
+    }
+}
+
+impl Seek for Headers {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
 }
 
 fn archive_len(file: &Backing) -> u64 {

@@ -144,6 +144,7 @@ fn a_name_is_a_path_below_the_archive_or_nothing() {
         ("\\\\server\\a", None),
         ("", None),
         ("a..b/..c", Some("a..b/..c")),
+        ("a\0.txt", Some("a\u{fffd}.txt")),
     ] {
         assert_eq!(inner_name(name).as_deref(), expected, "{name}");
     }

@@ -45,6 +45,11 @@ enum Method {
 }
 
 impl Zipped {
+    /// At most so many bytes on disk stand behind it.
+    pub(super) fn n_disk(&self) -> u64 {
+        self.n_packed.min(self.archive.file.n_disk)
+    }
+
     /// The entry's bytes from the beginning.
     pub fn open(&self) -> io::Result<Box<dyn Read>> {
         let start = {
@@ -59,7 +64,7 @@ impl Zipped {
             Method::Deflated => Box::new(flate2::read::DeflateDecoder::new(packed)),
             Method::Zstd => Box::new(zstd::stream::read::Decoder::new(packed)?),
         };
-        Ok(Box::new(Guard::listed(plain, self.n_packed, self.crc, self.n_bytes)))
+        Ok(Box::new(Guard::listed(plain, self.n_disk(), self.crc, self.n_bytes)))
     }
 }
 
@@ -83,10 +88,10 @@ pub(super) fn entries(file: Arc<Backing>) -> Listed {
         listed.trouble("", Trouble::new("", reason, "leave it out"));
         return listed;
     }
-    if directory.has_duplicate_names() {
-        let reason = "two entries of one name: the later one is read";
-        listed.trouble("", Trouble::new("", reason, "unpack it and pack it again to have both"));
+    if n_entries == 0 {
+        listed.trouble("", Trouble::new("", "a ZIP archive without entries", "pack it again if there should be some"));
     }
+    listed.has_twins = directory.has_duplicate_names();
     let archive = Arc::new(Archive { file, directory: Mutex::new(directory) });
     let directory = archive.directory.lock().unwrap_or_else(PoisonError::into_inner);
     for idx in 0..n_entries.min(ENTRIES_MAX) {
@@ -95,11 +100,16 @@ pub(super) fn entries(file: Arc<Backing>) -> Listed {
             Ok(name) => name.to_owned(),
             Err(_) => entry.name().map_or_else(|_| format!("entry {idx}"), std::borrow::Cow::into_owned),
         };
-        if entry.is_dir() || given.ends_with('/') {
+        let is_folder = entry.is_dir() || given.ends_with('/');
+        if is_folder && entry.size() == 0 {
             continue;
         }
         let Some(name) = listed.admit(&given) else { continue };
-        match method(&entry) {
+        if is_folder {
+            listed.trouble(&name, Trouble::new("", "a folder with bytes of its own", "unpack it by hand to see"));
+            continue;
+        }
+        match method(&entry, archive.file.n_disk) {
             Err(trouble) => listed.trouble(&name, trouble),
             Ok(method) => {
                 let (n_packed, n_bytes, crc) = (entry.compressed_size(), entry.size(), entry.crc32());
@@ -113,15 +123,16 @@ pub(super) fn entries(file: Arc<Backing>) -> Listed {
     listed
 }
 
-fn method(entry: &zip::read::ZipFileEntry<'_>) -> Result<Method, Trouble> {
+fn method(entry: &zip::read::ZipFileEntry<'_>, n_disk: u64) -> Result<Method, Trouble> {
     if entry.encrypted() {
         return Err(Trouble::new("", "encrypted", "unpack it with its password and import the folder"));
     }
     if entry.is_symlink() {
         return Err(Trouble::new("", "a link in an archive, which is not followed", "import what it leads to"));
     }
-    if !is_allowed(entry.compressed_size(), entry.size()) {
-        return Err(Trouble::new("", Dense { n_packed: entry.compressed_size() }.to_string(), super::list::DENSE_HINT));
+    let n_packed = entry.compressed_size().min(n_disk);
+    if !is_allowed(n_packed, entry.size()) {
+        return Err(Trouble::new("", Dense { n_packed }.to_string(), super::list::DENSE_HINT));
     }
     let method = entry.compression();
     if method == zip::CompressionMethod::Stored {

@@ -6,6 +6,7 @@ use model::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::decode;
+use crate::json::{clean, few_values};
 
 /// A reason quotes at most so many characters of what was given.
 const QUOTE_CHARS_MAX: usize = 60;
@@ -52,6 +53,7 @@ pub(super) fn text_of(bytes: &[u8]) -> Read<String> {
 
 /// Reads a line as the header; `None` where it is none.
 pub(super) fn header(json: &str) -> Option<Read<Header>> {
+    few_values(json.as_bytes()).ok()?;
     let Ok(Value::Object(mut object)) = serde_json::from_str(json) else { return None };
     let number = object.remove("strata_chat")?;
     Some(read_header(&number, &mut object))
@@ -73,6 +75,7 @@ pub(super) fn message(json: &str) -> Read<Message> {
         (String::new(), 0)
     };
     let json = if n_replaced > 0 { mended.as_str() } else { json };
+    few_values(json.as_bytes())?;
     let Ok(Value::Object(mut object)) = serde_json::from_str(json) else {
         return Err("not a JSON object".to_owned());
     };
@@ -81,17 +84,14 @@ pub(super) fn message(json: &str) -> Read<Message> {
     if conversation.as_ref().is_some_and(|key| key.trim().is_empty()) {
         return Err("field conversation is empty".to_owned());
     }
-    let mut text = string(object, "text")?.ok_or("field text is missing")?;
-    let n_nul = text.matches('\0').count() as u64;
-    if n_nul > 0 {
-        n_replaced += n_nul;
-        text = text.replace('\0', "\u{fffd}");
-    }
+    let text = string(object, "text")?.ok_or("field text is missing")?;
+    let text = clean(&text, &mut n_replaced).into_owned();
+    let author = string(object, "author")?.map(|author| clean(&author, &mut n_replaced).into_owned());
     Ok(Message {
         conversation,
         // An empty id would make one turn of all that have it.
         id: id(object, "id")?.filter(|id| !id.is_empty()),
-        author: string(object, "author")?,
+        author,
         role: string(object, "role")?,
         time: time(object, "time")?,
         text,

@@ -67,7 +67,7 @@ fn export(pull: &mut Pull<'_>, chat: &mut Conversation, emit: &mut Emit<'_>) -> 
             _ => pull.skip()?,
         }
     }
-    Ok(())
+    Ok(pull.ended()?)
 }
 
 fn channel(channel: &Value<'_>, guild: Option<&str>, chat: &mut Conversation) {

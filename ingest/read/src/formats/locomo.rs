@@ -15,7 +15,7 @@ use super::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Head, Input, R
 use super::{extension, too_large};
 use crate::decode::Trouble;
 use crate::files::unreadable;
-use crate::json::{Pull, Record};
+use crate::json::{Pull, Record, clean, parse};
 use crate::seam::Result;
 
 /// The reader of LoCoMo.
@@ -53,7 +53,7 @@ impl Reader for Locomo {
             let sample = match samples.next_element() {
                 Ok(true) => samples.value(),
                 Ok(false) if n_samples == 0 => return emit(Event::Trouble(super::empty())),
-                Ok(false) => return Ok(()),
+                Ok(false) => return samples.ended().or_else(|bad| emit(Event::Trouble(bad.trouble()))),
                 Err(bad) => Err(bad),
             };
             ended = match sample {
@@ -73,11 +73,12 @@ fn event(sample: &Record<'_>, n: u64, bytes_max: u64) -> Event {
     let Some(bytes) = sample.bytes else {
         return Event::Trouble(too_large(&sample.place(), sample.n_bytes, bytes_max));
     };
-    let read = serde_json::from_slice(bytes)
-        .map_err(|error| (Some(sample.place()), format!("not JSON: {error}")))
-        .and_then(|value| draft(value, bytes_max));
+    let mut n_replaced = 0;
+    let read = parse(bytes, &mut n_replaced, |value| Value::from(value))
+        .map_err(|reason| (Some(sample.place()), reason))
+        .and_then(|value| draft(value, bytes_max, &mut n_replaced));
     match read {
-        Ok(draft) => Event::Draft(draft),
+        Ok(draft) => Event::Draft(Draft { n_replaced, ..draft }),
         Err((place, reason)) => Event::Trouble(Trouble {
             place: place.unwrap_or_else(|| format!("sample {n}")),
             reason,
@@ -88,7 +89,7 @@ fn event(sample: &Record<'_>, n: u64, bytes_max: u64) -> Event {
 
 type Bad = (Option<String>, String);
 
-fn draft(mut sample: Value, bytes_max: u64) -> std::result::Result<Draft, Bad> {
+fn draft(mut sample: Value, bytes_max: u64, n_replaced: &mut u64) -> std::result::Result<Draft, Bad> {
     let key = sample.get("sample_id").and_then(Value::as_str).unwrap_or_default().to_owned();
     if key.trim().is_empty() {
         return Err((None, "no sample_id".to_owned()));
@@ -97,7 +98,10 @@ fn draft(mut sample: Value, bytes_max: u64) -> std::result::Result<Draft, Bad> {
     let Some(Value::Object(conversation)) = sample.get_mut("conversation").map(Value::take) else {
         return Err((Some(place), "no conversation".to_owned()));
     };
-    let turns = turns(&key, &conversation).map_err(|reason| (Some(place.clone()), reason))?;
+    let turns = turns(&key, &conversation, n_replaced).map_err(|reason| (Some(place.clone()), reason))?;
+    if turns.is_empty() {
+        return Err((Some(place), "no message in it".to_owned()));
+    }
     let n_bytes = turns.iter().map(|turn| turn.text.len() as u64 + 1).sum::<u64>();
     if n_bytes > bytes_max {
         return Err((Some(place), too_large("", n_bytes, bytes_max).reason));
@@ -108,7 +112,11 @@ fn draft(mut sample: Value, bytes_max: u64) -> std::result::Result<Draft, Bad> {
     Ok(Draft { key: Some(key), ..Draft::new(title, SourceKind::Conversation, DraftBody::Turns(turns)) })
 }
 
-fn turns(sample: &str, conversation: &Map<String, Value>) -> std::result::Result<Vec<DraftTurn>, String> {
+fn turns(
+    sample: &str,
+    conversation: &Map<String, Value>,
+    n_replaced: &mut u64,
+) -> std::result::Result<Vec<DraftTurn>, String> {
     let mut sessions: Vec<(u32, &Value)> = conversation
         .iter()
         .filter_map(|(name, value)| Some((name.strip_prefix("session_")?.parse().ok()?, value)))
@@ -122,7 +130,8 @@ fn turns(sample: &str, conversation: &Map<String, Value>) -> std::result::Result
         let list = session.as_array().ok_or_else(|| format!("session_{number} is not an array"))?;
         for (idx, message) in list.iter().enumerate() {
             let text = body(message).ok_or_else(|| format!("session_{number}, turn {}: no text", idx + 1))?;
-            let author = field(message, "speaker").unwrap_or_default().to_owned();
+            let text = clean(&text, n_replaced).into_owned();
+            let author = clean(field(message, "speaker").unwrap_or_default(), n_replaced).into_owned();
             let id = match field(message, "dia_id") {
                 Some(id) => format!("{sample}/{id}"),
                 None => format!("{sample}/{}", ids.next(&author, Role::Unknown, said_at, &text)),

@@ -2,7 +2,8 @@
 //!
 //! Two shapes: records that are conversations (they hold a list of messages) and records that are
 //! messages (grouped by the conversation they name, else the file is one). A record without words is
-//! named in the report. Surer readers come first; this one takes what is plainly a conversation.
+//! named in the report. Of messages that stand alone no more are held than one source may have: the
+//! conversation that was silent longest is handed on, and on again should it go on. Surer readers come first; this one takes what is plainly a conversation.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -62,15 +63,11 @@ impl Reader for Messages {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        let mut file = File { input, n_records: 0, groups: HashMap::new(), order: Vec::new() };
+        let mut file = File { input, n_records: 0, groups: HashMap::new(), n_bytes: 0 };
         records::each_with(input, emit, &mut |record, emit| file.record(record, emit))?;
-        let File { mut groups, order, .. } = file;
-        for key in order {
-            if let Some(chat) = groups.remove(&key) {
-                emit(chat.finish(file_name(input.name), input.source_bytes_max))?;
-            }
-        }
-        Ok(())
+        let mut groups: Vec<Group> = file.groups.into_values().collect();
+        groups.sort_unstable_by_key(|group| group.first);
+        groups.into_iter().try_for_each(|group| emit(group.chat.finish(file_name(input.name), input.source_bytes_max)))
     }
 }
 
@@ -78,8 +75,17 @@ struct File<'a> {
     input: &'a Input<'a>,
     n_records: u64,
     /// Conversations of messages that stand alone, by the key they name.
-    groups: HashMap<Option<String>, Conversation>,
-    order: Vec<Option<String>>,
+    groups: HashMap<Option<String>, Group>,
+    /// Bytes of all of them.
+    n_bytes: u64,
+}
+
+/// A conversation of messages that stand alone.
+struct Group {
+    chat: Conversation,
+    /// The records of its first and of its last message.
+    first: u64,
+    last: u64,
 }
 
 impl File<'_> {
@@ -89,12 +95,19 @@ impl File<'_> {
         let list = LISTS.iter().map(|list| field(record, list)).find(|list| !array(list).is_empty());
         let Some(list) = list else {
             let key = KEYS.iter().chain(&["conversation"]).find_map(|name| id(field(record, name)));
-            if !self.groups.contains_key(&key) {
-                self.order.push(key.clone());
+            let bytes_max = Some(self.input.source_bytes_max);
+            let group = self.groups.entry(key.clone()).or_insert_with(|| Group {
+                chat: Conversation { key, bytes_max, ..Conversation::default() },
+                first: self.n_records,
+                last: 0,
+            });
+            group.last = self.n_records;
+            let n_before = group.n_held(self.input);
+            if !say(record, &mut group.chat) {
+                return emit(Event::Trouble(no_message(place)));
             }
-            let chat =
-                self.groups.entry(key.clone()).or_insert_with(|| Conversation { key, ..Conversation::default() });
-            return if say(record, chat) { Ok(()) } else { emit(Event::Trouble(no_message(place))) };
+            self.n_bytes = self.n_bytes - n_before + group.n_held(self.input);
+            return self.hand_on(emit);
         };
         let key = KEYS.iter().chain(IDS).find_map(|name| id(field(record, name)));
         let mut chat = Conversation {
@@ -121,6 +134,34 @@ impl File<'_> {
         } else {
             emit(chat.finish(file_name(self.input.name), self.input.source_bytes_max))
         }
+    }
+}
+
+impl Group {
+    /// Its bytes in memory: of one over the bound nothing is kept.
+    fn n_held(&self, input: &Input<'_>) -> u64 {
+        if self.chat.n_bytes > input.source_bytes_max { 0 } else { self.chat.n_bytes }
+    }
+}
+
+impl File<'_> {
+    /// Hands on the conversations that were silent longest while more is held than a source may have.
+    fn hand_on(&mut self, emit: &mut Emit<'_>) -> Result<()> {
+        if self.n_bytes <= self.input.source_bytes_max || self.groups.len() < 2 {
+            return Ok(());
+        }
+        // Half of them at once: of many small ones each would be looked for anew.
+        let mut keys: Vec<(u64, Option<String>)> =
+            self.groups.iter().map(|(key, group)| (group.last, key.clone())).collect();
+        keys.sort_unstable();
+        keys.truncate(keys.len() / 2);
+        for (_, key) in keys {
+            if let Some(group) = self.groups.remove(&key) {
+                self.n_bytes -= group.n_held(self.input);
+                emit(group.chat.finish(file_name(self.input.name), self.input.source_bytes_max))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -180,4 +221,52 @@ fn id(value: &Value<'_>) -> Option<String> {
 
 fn time(value: &Value<'_>) -> Option<(Timestamp, bool)> {
     text(value).and_then(written).or_else(|| number(value).and_then(epoch).map(|at| (at, false)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::super::DraftBody;
+    use super::*;
+    use crate::archive::Part;
+
+    /// The conversations of `messages` (key, words) as they are handed on: key and words.
+    fn read(messages: &[(&str, &str)], bytes_max: u64) -> Vec<String> {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        for (key, words) in messages {
+            writeln!(file, r#"{{"chat_id":"{key}","role":"user","content":"{words}"}}"#).unwrap();
+        }
+        let parts = [Part::file("a.jsonl", file.path(), file.path().metadata().unwrap().len())];
+        let input = Input::new(&parts, "a.jsonl", bytes_max);
+        let mut out = Vec::new();
+        let mut emit = |event| {
+            out.push(match event {
+                Event::Draft(draft) => {
+                    let DraftBody::Turns(turns) = draft.body else { panic!() };
+                    let words: Vec<String> = turns.into_iter().map(|turn| turn.text).collect();
+                    format!("{}: {}", draft.key.unwrap_or_default(), words.join(" "))
+                }
+                Event::Trouble(trouble) => trouble.reason,
+                Event::Aside => "aside".to_owned(),
+            });
+            Ok(())
+        };
+        Messages.read(&input, &mut emit).unwrap();
+        out
+    }
+
+    #[test]
+    fn no_more_is_held_than_a_source_may_have() {
+        let messages = [("a", "one"), ("b", "two"), ("a", "three"), ("c", "four"), ("a", "five")];
+        assert_eq!(read(&messages, 1 << 20), ["a: one three five", "b: two", "c: four"]);
+        assert_eq!(read(&messages, 220), ["b: two", "c: four", "a: one three five"]);
+    }
+
+    #[test]
+    fn a_conversation_over_the_bound_is_told_and_its_neighbours_go_in() {
+        let long = "x".repeat(60);
+        let messages = [("a", long.as_str()), ("a", &long), ("b", "one"), ("a", "two"), ("b", "three")];
+        assert_eq!(read(&messages, 220), ["315 bytes, a source holds at most 220", "b: one three"]);
+    }
 }

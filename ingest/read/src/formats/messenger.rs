@@ -121,7 +121,7 @@ impl Thread {
                 _ => pull.skip()?,
             }
         }
-        Ok(())
+        Ok(pull.ended()?)
     }
 
     fn about(&mut self, name: &str, value: &Value<'_>) {

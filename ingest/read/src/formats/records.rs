@@ -79,7 +79,7 @@ fn each_record(input: &Input<'_>, emit: &mut Emit<'_>, take: &mut TakeRecord<'_>
     if n_records == 0 {
         emit(Event::Trouble(empty()))?;
     }
-    Ok(())
+    Ok(pull.ended()?)
 }
 
 /// Hands one record to `take`, or says why it cannot be read.

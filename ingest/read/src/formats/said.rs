@@ -67,6 +67,8 @@ pub(super) struct Conversation {
     pub ids: DerivedIds,
     /// Its bytes so far, as they count against the bound on a source.
     pub n_bytes: u64,
+    /// Beyond so many bytes no more is kept: it is over the bound on a source, and only counted.
+    pub bytes_max: Option<u64>,
 }
 
 impl Conversation {
@@ -79,6 +81,11 @@ impl Conversation {
         let known_by = if self.is_told_by_moment && at.is_some() { "" } else { text.as_str() };
         let id = id.map_or_else(|| self.ids.next(&author, role, at, known_by), str::to_owned);
         self.n_bytes += text.len() as u64 + TURN_BYTES;
+        if self.bytes_max.is_some_and(|bytes_max| self.n_bytes > bytes_max) {
+            self.turns = Vec::new();
+            self.ids = DerivedIds::default();
+            return id;
+        }
         let origin = match at {
             None => TimeOrigin::Unknown,
             Some(_) if is_inferred => TimeOrigin::Inferred,
@@ -100,7 +107,7 @@ impl Conversation {
 
     /// Whether nothing was said.
     pub fn is_empty(&self) -> bool {
-        self.turns.is_empty()
+        self.n_bytes == 0
     }
 
     /// Puts the turns in the order of their times; those at one time, or without one, keep theirs.
@@ -130,6 +137,7 @@ impl Conversation {
         emit: &mut Emit<'_>,
         mut say: impl FnMut(&Value<'_>, &mut Self),
     ) -> Result<(), Stop> {
+        self.bytes_max = Some(pull.bytes_max());
         pull.enter()?;
         while pull.next_element()? {
             let record = pull.value()?;
@@ -151,7 +159,7 @@ impl Conversation {
     /// The conversation as an event; `name` is its place and its title where nothing better is known. One
     /// in which nothing was said is no source.
     pub fn finish(mut self, name: &str, bytes_max: u64) -> Event {
-        if self.turns.is_empty() {
+        if self.is_empty() {
             return Event::Aside;
         }
         if self.n_bytes > bytes_max {
@@ -228,6 +236,26 @@ mod tests {
         assert_eq!(at("2024-03-01T12:00:00"), Some(("2024-03-01T12:00:00Z".to_owned(), true)));
         assert_eq!(at("2024-03-01 12:00:00 UTC"), Some(("2024-03-01T12:00:00Z".to_owned(), false)));
         assert_eq!(at("soon"), None);
+    }
+
+    #[test]
+    fn a_title_has_no_nul() {
+        let mut chat = Conversation { title: Some("a\0b".to_owned()), ..Conversation::default() };
+        chat.say(Said { text: "a", ..Said::default() });
+        let Event::Draft(draft) = chat.finish("x", 100) else { panic!() };
+        assert_eq!(draft.title, "a\u{fffd}b");
+    }
+
+    #[test]
+    fn a_conversation_over_the_bound_is_counted_and_not_kept() {
+        let mut chat = Conversation { bytes_max: Some(200), ..Conversation::default() };
+        (0..10).for_each(|_| drop(chat.say(Said { text: "hello", ..Said::default() })));
+        assert!(chat.turns.is_empty() && !chat.is_empty());
+        let Event::Trouble(trouble) = chat.finish("x", 200) else { panic!() };
+        assert_eq!(trouble.reason, "690 bytes, a source holds at most 200");
+        let mut chat = Conversation { bytes_max: Some(200), ..Conversation::default() };
+        chat.say(Said { text: "hello", ..Said::default() });
+        assert_eq!(chat.turns.len(), 1);
     }
 
     #[test]

@@ -250,7 +250,7 @@ fn in_list(part: &Part, input: &Input<'_>, emit: &mut Emit<'_>, take: &mut dyn F
                 emit(in_part(Event::Trouble(trouble), &part.name))?;
             }
         }
-        Ok(())
+        Ok(pull.ended()?)
     });
     records::settle(read, &mut |event| emit(in_part(event, &part.name)))
 }
@@ -302,6 +302,7 @@ fn messages(
     name: &str,
     emit: &mut Emit<'_>,
 ) -> std::result::Result<(), Stop> {
+    chat.bytes_max = Some(pull.bytes_max());
     pull.enter()?;
     while pull.next_element()? {
         let record = pull.value()?;
@@ -313,7 +314,7 @@ fn messages(
             emit(if name.is_empty() { Event::Trouble(trouble) } else { in_part(Event::Trouble(trouble), name) })?;
         }
     }
-    Ok(())
+    Ok(pull.ended()?)
 }
 
 /// Reads one file: a day, a dumped channel, or an archive's chunks.

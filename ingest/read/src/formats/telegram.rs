@@ -51,7 +51,10 @@ impl Reader for Telegram {
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
         let mut n_chats = 0;
-        let read = records::pull(input).and_then(|mut pull| object(&mut pull, input, emit, &mut n_chats));
+        let read = records::pull(input).and_then(|mut pull| {
+            object(&mut pull, input, emit, &mut n_chats)?;
+            Ok(pull.ended()?)
+        });
         let is_whole = read.is_ok();
         records::settle(read, emit)?;
         if n_chats == 0 && is_whole {

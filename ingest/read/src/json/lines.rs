@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 /// Room for input that is not yet a line.
-const BUFFER_BYTES: usize = 256 << 10;
+const BUFFER_BYTES: usize = if cfg!(fuzzing) { 16 } else { 256 << 10 };
 
 /// One line with its place.
 #[derive(Debug)]

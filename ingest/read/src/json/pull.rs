@@ -5,13 +5,11 @@
 use std::fmt;
 use std::io::{self, Read};
 
+use super::bad::Bad;
 use super::frame::Frame;
-use crate::decode::Trouble;
-use crate::decode::too_large;
-use crate::files::unreadable;
 
-/// The first room for input; it grows to the largest record.
-const BUFFER_BYTES: usize = 256 << 10;
+/// The first room for input; it grows to the largest record. A fuzzer meets its end at once.
+const BUFFER_BYTES: usize = if cfg!(fuzzing) { 16 } else { 256 << 10 };
 /// Arrays and objects that are walked into lie no deeper than this.
 const DEPTH_MAX: usize = 64;
 
@@ -41,57 +39,6 @@ impl Record<'_> {
     /// Its place, for people.
     pub fn place(&self) -> String {
         format!("byte {}", self.offset)
-    }
-}
-
-/// Why nothing more can be pulled; what was pulled before stands.
-#[derive(Debug)]
-pub(crate) enum Bad {
-    /// The input could not be read.
-    Io(io::Error),
-    /// The input ends within the value or list that begins at `offset`.
-    Cut {
-        /// Where.
-        offset: u64,
-    },
-    /// Something else stands where JSON wants `wanted`.
-    Syntax {
-        /// Where.
-        offset: u64,
-        /// What should stand there.
-        wanted: &'static str,
-    },
-    /// A value that must lie in memory is over the bound.
-    Large {
-        /// Where.
-        offset: u64,
-        /// How many bytes it has.
-        n_bytes: u64,
-        /// The bound.
-        bytes_max: u64,
-    },
-}
-
-impl From<io::Error> for Bad {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl Bad {
-    /// The line for the report.
-    pub fn trouble(&self) -> Trouble {
-        const HINT: &str = "export or copy the file again: what stands before this place went in";
-        match self {
-            Self::Io(error) => unreadable(error),
-            Self::Cut { offset } => {
-                Trouble::new(format!("byte {offset}"), "the file ends inside what begins here", HINT)
-            }
-            Self::Syntax { offset, wanted } => {
-                Trouble::new(format!("byte {offset}"), format!("not JSON: {wanted} should stand here"), HINT)
-            }
-            Self::Large { offset, n_bytes, bytes_max } => too_large(&format!("byte {offset}"), *n_bytes, *bytes_max),
-        }
     }
 }
 
@@ -134,6 +81,11 @@ impl<'a> Pull<'a> {
     /// Where the next byte lies, from the start of the input.
     pub fn offset(&self) -> u64 {
         self.base + self.at as u64
+    }
+
+    /// A value that is taken has at most so many bytes.
+    pub fn bytes_max(&self) -> u64 {
+        self.bytes_max
     }
 
     /// What comes next, or `None` at the end of the input. A byte order mark counts as space.
@@ -210,6 +162,14 @@ impl<'a> Pull<'a> {
         }
         self.at += 1;
         Ok(Some(name))
+    }
+
+    /// Nothing more may come.
+    pub fn ended(&mut self) -> Pulled<()> {
+        match self.peek()? {
+            None => Ok(()),
+            Some(_) => Err(Bad::Behind { offset: self.offset() }),
+        }
     }
 
     /// Takes the value that comes next, whole. One over the bound is passed over and has no bytes.

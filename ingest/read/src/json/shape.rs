@@ -107,7 +107,7 @@ impl Shape {
 }
 
 /// The byte after the quotation mark that closes a string.
-fn text_end(bytes: &[u8], mut at: usize) -> Option<usize> {
+pub(super) fn text_end(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let n = memchr2(b'"', b'\\', bytes.get(at..)?)?;
         at += n;

@@ -8,15 +8,21 @@ use std::borrow::Cow;
 
 pub(crate) use serde_json_borrow::Value;
 
+use super::shape::text_end;
 use crate::decode;
 
 static NULL: Value<'static> = Value::Null;
+
+/// A record holds at most so many values: each takes some 40 bytes in memory, however short it is written. The
+/// records of an export at the bound of 64 MiB have about three million.
+const VALUES_MAX: usize = 4 << 20;
 
 /// Reads a record with `take`. What JSON may carry and a text may not (half surrogates, NUL, line ends
 /// inside strings) is mended and counted; the reason where it is no JSON even so.
 ///
 /// A record that needs no mending is read once, where it lies.
 pub(crate) fn parse<T>(bytes: &[u8], n_replaced: &mut u64, take: impl FnOnce(&Value<'_>) -> T) -> Result<T, String> {
+    few_values(bytes)?;
     let reason = match serde_json::from_slice::<Value<'_>>(bytes) {
         Ok(value) => return Ok(take(&value)),
         Err(error) => error,
@@ -30,6 +36,29 @@ pub(crate) fn parse<T>(bytes: &[u8], n_replaced: &mut u64, take: impl FnOnce(&Va
         }
         Err(_) => Err(format!("not JSON: {reason}")),
     }
+}
+
+/// Whether a record has so few values that it may lie in memory; the reason where it has not.
+pub(crate) fn few_values(bytes: &[u8]) -> Result<(), String> {
+    // The shortest value is a digit and a comma.
+    if bytes.len() / 2 <= VALUES_MAX || n_values(bytes) <= VALUES_MAX {
+        return Ok(());
+    }
+    Err(format!("more than {VALUES_MAX} values in one record"))
+}
+
+/// How many values a record has, at most.
+fn n_values(bytes: &[u8]) -> usize {
+    let (mut n, mut at) = (1, 0);
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b',' | b'[' | b'{' => n += 1,
+            b'"' => at = text_end(bytes, at).unwrap_or(bytes.len()),
+            _ => {}
+        }
+    }
+    n
 }
 
 /// A record with what a parser refuses replaced.
@@ -159,6 +188,15 @@ mod tests {
         assert_eq!(ask(br#"{"n":"12"}"#), (false, Some(12.0), Some(12), 0));
         assert_eq!(ask(br#"{"n":null}"#), (false, None, None, 0));
         assert_eq!(ask(b"[1,2]"), (false, None, None, 2));
+    }
+
+    #[test]
+    fn a_record_of_more_values_than_memory_holds_is_refused() {
+        let many = format!("[{}0]", "0,".repeat(VALUES_MAX));
+        let reason = parse(many.as_bytes(), &mut 0, |_| ()).unwrap_err();
+        assert_eq!(reason, "more than 4194304 values in one record");
+        let text = format!("[\"{}\"]", ",[{".repeat(VALUES_MAX));
+        assert_eq!(parse(text.as_bytes(), &mut 0, |value| array(value).len()), Ok(1));
     }
 
     proptest! {
