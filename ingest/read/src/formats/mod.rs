@@ -109,6 +109,7 @@ mod xml;
 
 pub use markdown::options as markdown_options;
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use model::Role;
@@ -185,7 +186,10 @@ pub(crate) fn choose(head: &Head<'_>) -> std::result::Result<&'static dyn Reader
         return Err(empty());
     }
     let no_text = decode::not_a_text(head.bytes);
-    let bytes = decode::head(head.bytes)?;
+    let bytes = match no_text {
+        Some(_) => Cow::Borrowed(head.bytes),
+        None => decode::head(head.bytes)?,
+    };
     let head = &Head::new(&bytes, head.name);
     let mut best: Option<(u8, &'static dyn Reader)> = None;
     for reader in READERS.iter().copied().filter(|reader| no_text.is_none() || reader.reads_binary()) {

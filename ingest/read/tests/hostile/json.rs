@@ -140,7 +140,7 @@ fn bytes() -> Vec<Case> {
         case("two marks before it", "x.json", format!("\u{feff}\u{feff}{}", among(GOOD)), Line("")),
         case("a mark before every line", "x.jsonl", format!("\u{feff}{GOOD}\n\u{feff}{GOOD}\n"), Both(1, "not JSON")),
         case("UTF-16 with a mark", "x.json", [&b"\xff\xfe"[..], &utf16].concat(), Line("UTF-16")),
-        case("UTF-16 without a mark", "x.json", utf16, Line("binary")),
+        case("UTF-16 without a mark", "x.json", utf16, Line("UTF-16")),
         case(
             "spaces of other scripts between records",
             "x.json",
