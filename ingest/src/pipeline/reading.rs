@@ -10,7 +10,7 @@ use super::Run;
 use crate::error::{Error, Result};
 use crate::ledger::Read;
 use crate::mirror;
-use crate::settings::MAPPED;
+use crate::settings::{ImportSettings, MAPPED};
 use crate::store::seconds_between;
 use crate::version::Origin;
 use read::{Draft, DraftBody, Event, Found, Input, Item, Listing, Met, Reader, Stopped, Trouble};
@@ -125,7 +125,7 @@ impl Run<'_> {
     }
 
     fn count_drafts(&mut self, item: &Item) -> Result<()> {
-        let input = self.input(item);
+        let input = input(self.settings, item);
         let read = item.reader.read(&input, &mut |event| {
             match event {
                 Event::Draft(Draft { key: Some(key), .. }) => {
@@ -147,14 +147,6 @@ impl Run<'_> {
         mapped.or(self.settings.format.as_deref()).and_then(read::reader)
     }
 
-    fn input<'f>(&'f self, item: &'f Item) -> Input<'f> {
-        Input {
-            file_bytes_max: self.settings.file_bytes_max,
-            mapping: self.settings.mapping.as_ref(),
-            ..Input::new(&item.parts, &item.relative, self.settings.source_bytes_max)
-        }
-    }
-
     fn item(&mut self, item: &Item) -> Result<()> {
         self.format_of(item.reader.name()).files += 1;
         self.ledger.note("file", &Read { file: &item.shown, format: item.reader.name() })?;
@@ -162,7 +154,7 @@ impl Run<'_> {
             self.unread(item.relative.clone());
             return self.skip(&item.shown, Some(item.reader.name()), trouble);
         }
-        let input = self.input(item);
+        let input = input(self.settings, item);
         let mut started = (self.tools.now)();
         let read = item.reader.read(&input, &mut |event| {
             self.report.seconds.read += seconds_between(started, (self.tools.now)());
@@ -234,6 +226,14 @@ impl Run<'_> {
             collection: item.label.clone(),
             path: below(&item.relative),
         }
+    }
+}
+
+fn input<'f>(settings: &'f ImportSettings, item: &'f Item) -> Input<'f> {
+    Input {
+        file_bytes_max: settings.file_bytes_max,
+        mapping: settings.mapping.as_ref(),
+        ..Input::new(&item.parts, &item.relative, settings.source_bytes_max)
     }
 }
 
