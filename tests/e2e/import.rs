@@ -120,11 +120,21 @@ fn a_killed_import_goes_on_and_ends_as_if_it_had_not_been() {
     for world in [&whole, &killed] {
         world.write("in/conversations.json", export(&names, 40));
     }
-    whole.import(&["in"]).succeeds();
+    whole.import(&["--collection", "c", "in"]).succeeds();
     let store = killed.store().to_string_lossy().into_owned();
     for round in 0..4 {
-        let mut command =
-            killed.command(&["import", "--store", &store, "--embedder", "hashed", "--ledger", "l.jsonl", "in"]);
+        let mut command = killed.command(&[
+            "import",
+            "--store",
+            &store,
+            "--embedder",
+            "hashed",
+            "--ledger",
+            "l.jsonl",
+            "--collection",
+            "c",
+            "in",
+        ]);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts");
         // Killed once it has read so much: the ledger's first line, or its end.
         let begun = killed.path("l.jsonl");
@@ -134,7 +144,7 @@ fn a_killed_import_goes_on_and_ends_as_if_it_had_not_been() {
         child.kill().ok();
         child.wait().expect("a child");
     }
-    killed.import(&["in"]).succeeds();
+    killed.import(&["--collection", "c", "in"]).succeeds();
     killed.on_store(&["verify"]).succeeds();
     let [whole, killed] = [&whole, &killed].map(|world| world.on_store(&["export", "--canonical"]).succeeds().stdout);
     assert!(whole.len() > 100_000);

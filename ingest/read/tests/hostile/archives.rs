@@ -206,6 +206,12 @@ fn names() -> Vec<Case> {
         let n = if name.starts_with(b"...") { 1 } else { 2 };
         cases.push(case(format!("a name in an archive: {what}"), "x.zip", beside(stored(name, "one")), Read(n)));
     }
+    cases.extend(long_and_twin_names());
+    cases
+}
+
+fn long_and_twin_names() -> Vec<Case> {
+    let mut cases = Vec::new();
     let long = "n".repeat(65_000) + ".txt";
     cases.push(case(
         "a name of 65,000 bytes",
