@@ -159,7 +159,7 @@ fn message(n: u64) -> Value {
     json!({
         "id": format!("m{n}"),
         "conversation_id": format!("c{}", n / 1000),
-        "role": if n % 2 == 0 { "user" } else { "assistant" },
+        "role": if n.is_multiple_of(2) { "user" } else { "assistant" },
         "timestamp": 1_700_000_000 + n,
         "content": words(n),
     })

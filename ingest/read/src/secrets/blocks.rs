@@ -188,16 +188,19 @@ fn is_card(text: &str, run: &Range<usize>) -> bool {
 /// Whether the number begins and is as long as one issuer's do.
 fn has_issuer(digits: &[u8]) -> bool {
     let begins = |n: usize| digits.iter().take(n).fold(0_u32, |number, digit| number * 10 + u32::from(*digit));
-    match (digits.len(), begins(1), begins(2), begins(4)) {
-        (13 | 16 | 19, 4, ..) => true,
-        (16, _, 51..=55, _) | (16, .., 2221..=2720) => true,
-        (15, _, 34 | 37, _) => true,
-        (14, _, 36 | 38 | 39, _) | (14, .., 3000..=3059) => true,
-        (16, _, 65, _) | (16, .., 6011 | 6440..=6499) => true,
-        (16, .., 3528..=3589) => true,
-        (16..=19, _, 62, _) => true,
-        _ => false,
-    }
+    matches!(
+        (digits.len(), begins(1), begins(2), begins(4)),
+        (13 | 16 | 19, 4, ..)
+            | (16, _, 51..=55, _)
+            | (16, .., 2221..=2720)
+            | (15, _, 34 | 37, _)
+            | (14, _, 36 | 38 | 39, _)
+            | (14, .., 3000..=3059)
+            | (16, _, 65, _)
+            | (16, .., 6011 | 6440..=6499)
+            | (16, .., 3528..=3589)
+            | (16..=19, _, 62, _)
+    )
 }
 
 fn luhn(digits: &[u8]) -> bool {
