@@ -132,6 +132,7 @@ pub fn left_out(report: &Report) {
         let done = match report.secrets.done.as_str() {
             "redact" => "each has a mark in its place",
             "skip" => "the turns and documents that have one were left out",
+            _ if report.dry_run => "they would be stored as they are",
             _ => "stored as they are",
         };
         crate::note!("{n_secrets} secrets ({}): {done}", kinds.join(", "));
