@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::manifest::{EmbedderIdentity, Manifest, Published, SegmentEntry};
-use crate::model::{ChunkId, Scope, ScopeSet, Source, SourceEntry, SourceId, SourceState, TextDigest};
+use crate::model::{ChunkId, Scope, ScopeSet, Source, SourceEntry, SourceId, SourceState, TextDigest, Turn};
 use crate::segment::{Place, Segment};
 
 /// A row within one snapshot: here and now, never given to the outside.
@@ -177,8 +177,19 @@ impl Snapshot {
     pub fn entry(&self, address: Address) -> Result<SourceEntry> {
         let segment = self.segments.get(address.segment as usize);
         let found = segment.filter(|segment| (address.row as usize) < segment.sources().len());
-        let absent = || Error::NotFound { noun: "source row", given: format!("{}:{}", address.segment, address.row) };
-        found.ok_or_else(absent)?.entry(address.row)
+        found.ok_or_else(|| absent(address))?.entry(address.row)
+    }
+
+    /// What a source version says: its retained text and its turns, without what was derived from them.
+    ///
+    /// # Errors
+    /// As [`Snapshot::entry`].
+    pub fn said(&self, address: Address) -> Result<(Arc<str>, &[Turn])> {
+        let segment = self.segments.get(address.segment as usize);
+        let found = segment.filter(|segment| (address.row as usize) < segment.sources().len());
+        let segment = found.ok_or_else(|| absent(address))?;
+        let rows = segment.turns_of(address.row);
+        Ok((segment.text(address.row)?, &segment.turns()[rows.start as usize..rows.end as usize]))
     }
 
     /// The vectors of those of `digests` that are sentences somewhere in the store, so that they need not be
@@ -206,6 +217,10 @@ impl Snapshot {
         }
         Ok(found)
     }
+}
+
+fn absent(address: Address) -> Error {
+    Error::NotFound { noun: "source row", given: format!("{}:{}", address.segment, address.row) }
 }
 
 /// Which source rows are current, from all segments. Work is linear in all source versions.

@@ -100,9 +100,9 @@ pub(crate) fn against(
     if is_mirror || previous.kind != draft.kind || matches!(draft.body, DraftBody::Text(_)) {
         return Ok(Outcome::Next(Box::new(alone)));
     }
-    let entry = snapshot.entry(address)?;
+    let (text, turns) = snapshot.said(address)?;
     let older = is_older(alone.source.exported_at, previous.exported_at);
-    let stored = stored_turns(&entry.turns, &entry.text, has_sessions(draft, &entry.turns));
+    let stored = stored_turns(turns, &text, has_sessions(draft, turns));
     let union = if older { union(stored, draft_turns(draft)) } else { union(draft_turns(draft), stored) };
     let mut next = state(origin, draft, union, version, now)?;
     next.source.exported_at = if older { previous.exported_at } else { alone.source.exported_at };

@@ -322,7 +322,7 @@ impl Segment {
             text: self.text(source_row)?.to_string(),
             turns: self.turns.rows[usize_range(self.turns_of(source_row))].to_vec(),
             sentences: self.sentences.rows[usize_range(sentences)].to_vec(),
-            vectors: self.lend_vectors(|vectors| vectors[floats].to_vec())?,
+            vectors: self.vectors()?[floats].to_vec(),
             chunks: self.chunks.rows[usize_range(self.chunks_of(source_row))].to_vec(),
             edges: self.edges.rows[usize_range(self.edges_of(source_row))].to_vec(),
         })
