@@ -79,7 +79,7 @@ def main():
         whole = time.monotonic() - started
         print(f"undisturbed: {n} conversations, {export.stat().st_size} bytes, {whole:.1f} s")
         for kill in range(args.kills):
-            wait = rng.uniform(0.02, 0.98) * whole * 1.6 / args.kills
+            wait = rng.uniform(0.02, 0.98) * whole / args.kills
             child = subprocess.Popen(command + [str(root / "killed")], stdout=subprocess.DEVNULL)
             try:
                 child.wait(wait)
