@@ -175,9 +175,7 @@ impl Snapshot {
     /// # Errors
     /// [`Error::Corrupt`]; [`Error::NotFound`] for an address of another snapshot.
     pub fn entry(&self, address: Address) -> Result<SourceEntry> {
-        let segment = self.segments.get(address.segment as usize);
-        let found = segment.filter(|segment| (address.row as usize) < segment.sources().len());
-        found.ok_or_else(|| absent(address))?.entry(address.row)
+        self.segment_of(address)?.entry(address.row)
     }
 
     /// What a source version says: its retained text and its turns, without what was derived from them.
@@ -185,11 +183,19 @@ impl Snapshot {
     /// # Errors
     /// As [`Snapshot::entry`].
     pub fn said(&self, address: Address) -> Result<(Arc<str>, &[Turn])> {
-        let segment = self.segments.get(address.segment as usize);
-        let found = segment.filter(|segment| (address.row as usize) < segment.sources().len());
-        let segment = found.ok_or_else(|| absent(address))?;
+        let segment = self.segment_of(address)?;
         let rows = segment.turns_of(address.row);
         Ok((segment.text(address.row)?, &segment.turns()[rows.start as usize..rows.end as usize]))
+    }
+
+    /// The segment that holds the source row at an address.
+    fn segment_of(&self, address: Address) -> Result<&Segment> {
+        let segment = self.segments.get(address.segment as usize);
+        let found = segment.filter(|segment| (address.row as usize) < segment.sources().len());
+        found.map(Arc::as_ref).ok_or_else(|| Error::NotFound {
+            noun: "source row",
+            given: format!("{}:{}", address.segment, address.row),
+        })
     }
 
     /// The vectors of those of `digests` that are sentences somewhere in the store, so that they need not be
@@ -217,10 +223,6 @@ impl Snapshot {
         }
         Ok(found)
     }
-}
-
-fn absent(address: Address) -> Error {
-    Error::NotFound { noun: "source row", given: format!("{}:{}", address.segment, address.row) }
 }
 
 /// Which source rows are current, from all segments. Work is linear in all source versions.

@@ -3,11 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
-use std::path::PathBuf;
 
 use index::model::SourceEntry;
 use serde_json::{Value, json};
-use world::World;
+use world::{World, data};
 
 mod world;
 
@@ -28,15 +27,10 @@ fn check_sentences(entry: &SourceEntry, window: u32) {
 #[test]
 fn r21_no_text_is_too_dense_for_the_model() {
     let world = World::new();
-    let root = std::env::var("STRATA_DATA").unwrap_or_else(|_| "../../shared/data".to_owned());
-    let reported = PathBuf::from(root).join("reports/21_cjk_no_punct");
-    match fs::read_dir(&reported) {
-        Ok(files) => {
-            for file in files.map(|file| file.unwrap()) {
-                world.put(&format!("{}.txt", file.file_name().to_string_lossy()), fs::read(file.path()).unwrap());
-            }
+    if let Some(reported) = data("reports/21_cjk_no_punct") {
+        for file in fs::read_dir(reported).unwrap().map(|file| file.unwrap()) {
+            world.put(&format!("{}.txt", file.file_name().to_string_lossy()), fs::read(file.path()).unwrap());
         }
-        Err(_) => println!("skipped: no {} (set STRATA_DATA)", reported.display()),
     }
     let siblings = [
         ("zh", "春眠不觉晓处处闻啼鸟".to_owned()),

@@ -5,24 +5,13 @@
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use index::model::{Scope, SourceId};
 use read::{Draft, DraftBody, Event, Input, Met};
-use world::World;
+use world::{World, data};
 
 mod world;
-
-/// A folder of real files, if it is there.
-fn data(name: &str) -> Option<PathBuf> {
-    let root = std::env::var("STRATA_DATA").unwrap_or_else(|_| "../../shared/data".to_owned());
-    let path = Path::new(&root).join(name);
-    if path.is_dir() {
-        return Some(path);
-    }
-    println!("skipped: no {} (set STRATA_DATA)", path.display());
-    None
-}
 
 /// Every draft of a folder, with its identity and the files it was read from.
 fn drafts(folder: &Path, take: &mut dyn FnMut(SourceId, &'static str, Vec<read::Part>, Draft)) {

@@ -166,9 +166,6 @@ impl<'a> Run<'a> {
 
     /// What is counted of a format.
     fn format_of(&mut self, reader: &str) -> &mut Format {
-        if !self.report.formats.contains_key(reader) {
-            self.report.formats.insert(reader.to_owned(), Format::default());
-        }
         self.report.formats.entry(reader.to_owned()).or_default()
     }
 

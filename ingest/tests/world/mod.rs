@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code, reason = "tests; each uses its part of the world")]
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use index::Store;
@@ -20,6 +20,17 @@ pub struct World {
 
 pub fn noon() -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000)
+}
+
+/// A folder of real files, if it is there.
+pub fn data(name: &str) -> Option<PathBuf> {
+    let root = std::env::var("STRATA_DATA").unwrap_or_else(|_| "../../shared/data".to_owned());
+    let path = Path::new(&root).join(name);
+    if path.is_dir() {
+        return Some(path);
+    }
+    println!("skipped: no {} (set STRATA_DATA)", path.display());
+    None
 }
 
 impl World {

@@ -11,7 +11,7 @@ use super::docx_body::{Note, Notes, Story};
 use super::docx_styles::Styles;
 use super::package::{Package, placed};
 use super::xml::{Node, Tag, Xml};
-use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, empty, file_name};
+use super::{Document, Draft, DraftBody, Emit, Form, Head, Input, Reader, empty, file_name, hand_on};
 use crate::decode::{Trouble, too_large};
 use crate::seam::Result;
 
@@ -40,13 +40,7 @@ impl Reader for Docx {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        match document(input) {
-            Err(trouble) => emit(Event::Trouble(trouble)),
-            Ok((draft, troubles)) => {
-                troubles.into_iter().try_for_each(|trouble| emit(Event::Trouble(trouble)))?;
-                draft.map_or(Ok(()), |draft| emit(Event::Draft(draft)))
-            }
-        }
+        hand_on(document(input), emit)
     }
 }
 
@@ -59,7 +53,7 @@ struct Read {
     n_embedded: u32,
 }
 
-fn document(input: &Input<'_>) -> std::result::Result<(Option<Draft>, Vec<Trouble>), Trouble> {
+fn document(input: &Input<'_>) -> Document {
     let package = Package::open(input)?;
     let types = types(&package)?;
     let main = types.main.clone().unwrap_or_else(|| "word/document.xml".to_owned());

@@ -9,7 +9,7 @@ use model::SourceKind;
 use super::html_text::Writer;
 use super::package::{Package, placed, resolve};
 use super::xml::Node;
-use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, empty, file_name};
+use super::{Document, Draft, DraftBody, Emit, Form, Head, Input, Reader, empty, file_name, hand_on};
 use crate::decode::{Trouble, too_large};
 use crate::seam::Result;
 
@@ -34,13 +34,7 @@ impl Reader for Epub {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        match book(input) {
-            Err(trouble) => emit(Event::Trouble(trouble)),
-            Ok((draft, troubles)) => {
-                troubles.into_iter().try_for_each(|trouble| emit(Event::Trouble(trouble)))?;
-                draft.map_or(Ok(()), |draft| emit(Event::Draft(draft)))
-            }
-        }
+        hand_on(book(input), emit)
     }
 }
 
@@ -57,7 +51,7 @@ struct Listing {
     metadata: BTreeMap<String, String>,
 }
 
-fn book(input: &Input<'_>) -> std::result::Result<(Option<Draft>, Vec<Trouble>), Trouble> {
+fn book(input: &Input<'_>) -> Document {
     let package = Package::open(input)?;
     let mut root = None;
     package.each_tag("META-INF/container.xml", |_, tag| {

@@ -117,7 +117,7 @@ use model::Role;
 use crate::archive::Listed;
 use crate::decode::{self, Decoded, Trouble, too_large};
 use crate::files::unreadable;
-use crate::seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader};
+use crate::seam::{DerivedIds, Draft, DraftBody, DraftTurn, Emit, Event, Form, Head, Input, Reader, Result};
 
 /// Every reader; among equally sure ones the first is taken.
 pub(crate) const READERS: &[&dyn Reader] = &[
@@ -247,9 +247,13 @@ pub(crate) fn whole(input: &Input<'_>) -> std::result::Result<Decoded, Trouble> 
     Ok(decoded)
 }
 
-/// Reads the whole of a file within the bound.
+/// Reads the whole of a file within the bound on a source.
 fn whole_bytes(input: &Input<'_>) -> std::result::Result<Vec<u8>, Trouble> {
-    let bytes_max = input.source_bytes_max;
+    bytes_within(input, input.source_bytes_max)
+}
+
+/// Reads the whole of a file of at most so many bytes.
+fn bytes_within(input: &Input<'_>, bytes_max: u64) -> std::result::Result<Vec<u8>, Trouble> {
     let part = input.part().map_err(|error| unreadable(&error))?;
     if let Some(n_bytes) = part.n_bytes.filter(|n_bytes| *n_bytes > bytes_max) {
         return Err(too_large("", n_bytes, bytes_max));
@@ -262,6 +266,16 @@ fn whole_bytes(input: &Input<'_>) -> std::result::Result<Vec<u8>, Trouble> {
         return Err(too_large("", bytes.len() as u64, bytes_max));
     }
     Ok(bytes)
+}
+
+/// What a document is read to: its draft, unless nothing is left of it, and what was left out; or why it is none.
+type Document = std::result::Result<(Option<Draft>, Vec<Trouble>), Trouble>;
+
+/// Hands on what a document was read to, the troubles first.
+fn hand_on(read: Document, emit: &mut Emit<'_>) -> Result<()> {
+    let (draft, troubles) = read.unwrap_or_else(|trouble| (None, vec![trouble]));
+    troubles.into_iter().try_for_each(|trouble| emit(Event::Trouble(trouble)))?;
+    draft.map_or(Ok(()), |draft| emit(Event::Draft(draft)))
 }
 
 /// Reads a name of a role as archives write it.

@@ -7,7 +7,7 @@ use model::SourceKind;
 use super::odt_body::Story;
 use super::office_meta::{core, push_note};
 use super::package::{Package, placed};
-use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, empty, file_name};
+use super::{Document, Draft, DraftBody, Emit, Form, Head, Input, Reader, empty, file_name, hand_on};
 use crate::decode::{Trouble, too_large};
 use crate::seam::Result;
 
@@ -34,17 +34,11 @@ impl Reader for Odt {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        match document(input) {
-            Err(trouble) => emit(Event::Trouble(trouble)),
-            Ok((draft, troubles)) => {
-                troubles.into_iter().try_for_each(|trouble| emit(Event::Trouble(trouble)))?;
-                draft.map_or(Ok(()), |draft| emit(Event::Draft(draft)))
-            }
-        }
+        hand_on(document(input), emit)
     }
 }
 
-fn document(input: &Input<'_>) -> std::result::Result<(Option<Draft>, Vec<Trouble>), Trouble> {
+fn document(input: &Input<'_>) -> Document {
     const BODY: &str = "content.xml";
     let package = Package::open(input)?;
     if is_encrypted(&package)? {

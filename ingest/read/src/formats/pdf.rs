@@ -4,15 +4,13 @@
 //! drawn on it may be a scan. Encrypted files are read where no password is needed.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 
 use model::SourceKind;
 
 use super::pdf_guard;
 use super::pdf_pages::{Failure, Page, Pages};
-use super::{Draft, DraftBody, Emit, Event, Head, Input, Reader, file_name};
+use super::{Document, Draft, DraftBody, Emit, Head, Input, Reader, bytes_within, file_name, hand_on};
 use crate::decode::{Trouble, too_large};
-use crate::files::unreadable;
 use crate::seam::Result;
 
 /// A file has at most so many bytes: most of a large one are pictures, but all of it is held in memory.
@@ -44,32 +42,12 @@ impl Reader for Pdf {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        match document(input) {
-            Err(trouble) => emit(Event::Trouble(trouble)),
-            Ok((draft, troubles)) => {
-                troubles.into_iter().try_for_each(|trouble| emit(Event::Trouble(trouble)))?;
-                draft.map_or(Ok(()), |draft| emit(Event::Draft(draft)))
-            }
-        }
+        hand_on(document(input), emit)
     }
 }
 
-fn bytes(input: &Input<'_>) -> std::result::Result<Vec<u8>, Trouble> {
-    let part = input.part().map_err(|error| unreadable(&error))?;
-    if let Some(n_bytes) = part.n_bytes.filter(|n_bytes| *n_bytes > FILE_BYTES_MAX) {
-        return Err(too_large("", n_bytes, FILE_BYTES_MAX));
-    }
-    let mut bytes = Vec::new();
-    let read = part.open().and_then(|reader| reader.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|error| unreadable(&error))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(too_large("", bytes.len() as u64, FILE_BYTES_MAX));
-    }
-    Ok(bytes)
-}
-
-fn document(input: &Input<'_>) -> std::result::Result<(Option<Draft>, Vec<Trouble>), Trouble> {
-    let bytes = bytes(input)?;
+fn document(input: &Input<'_>) -> Document {
+    let bytes = bytes_within(input, FILE_BYTES_MAX)?;
     pdf_guard::check(&bytes)?;
     let mut pages = Pages::open(bytes).map_err(refusal)?;
     let mut text = String::new();

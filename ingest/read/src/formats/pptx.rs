@@ -8,7 +8,7 @@ use super::docx_body::{Notes, Story};
 use super::docx_styles::Styles;
 use super::office_meta::core;
 use super::package::{Package, placed, resolve};
-use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, empty, file_name};
+use super::{Document, Draft, DraftBody, Emit, Form, Head, Input, Reader, empty, file_name, hand_on};
 use crate::decode::{Trouble, too_large};
 use crate::seam::Result;
 
@@ -32,17 +32,11 @@ impl Reader for Pptx {
     }
 
     fn read(&self, input: &Input<'_>, emit: &mut Emit<'_>) -> Result<()> {
-        match document(input) {
-            Err(trouble) => emit(Event::Trouble(trouble)),
-            Ok((draft, troubles)) => {
-                troubles.into_iter().try_for_each(|trouble| emit(Event::Trouble(trouble)))?;
-                draft.map_or(Ok(()), |draft| emit(Event::Draft(draft)))
-            }
-        }
+        hand_on(document(input), emit)
     }
 }
 
-fn document(input: &Input<'_>) -> std::result::Result<(Option<Draft>, Vec<Trouble>), Trouble> {
+fn document(input: &Input<'_>) -> Document {
     let package = Package::open(input)?;
     let targets = relations(&package, MAIN)?;
     let mut slides = Vec::new();

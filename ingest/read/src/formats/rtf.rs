@@ -1,14 +1,11 @@
 //! Reads RTF: one file, one document, as Markdown.
 
-use std::io::Read;
-
 use model::SourceKind;
 
 use super::rtf_text::Text;
 use super::rtf_tokens::Tokens;
-use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, empty, file_name};
+use super::{Draft, DraftBody, Emit, Event, Form, Head, Input, Reader, bytes_within, empty, file_name};
 use crate::decode::{Trouble, too_large};
-use crate::files::unreadable;
 use crate::seam::Result;
 
 /// A file has at most so many bytes: most of a large one are pictures, but all of it is held in memory.
@@ -44,13 +41,7 @@ impl Reader for Rtf {
 }
 
 fn document(input: &Input<'_>) -> std::result::Result<(Draft, Option<Trouble>), Trouble> {
-    let part = input.part().map_err(|error| unreadable(&error))?;
-    let mut bytes = Vec::new();
-    let read = part.open().and_then(|reader| reader.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
-    read.map_err(|error| unreadable(&error))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(too_large("", part.n_bytes.unwrap_or(bytes.len() as u64), FILE_BYTES_MAX));
-    }
+    let bytes = bytes_within(input, FILE_BYTES_MAX)?;
     if !bytes.starts_with(b"{\\rtf") {
         return Err(Trouble::new("", "not an RTF file", "leave out --format, or name another"));
     }
